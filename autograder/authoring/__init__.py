@@ -1,0 +1,1 @@
+"""Authoring: how exercises are made from the model answers. Needs no torch."""

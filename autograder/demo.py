@@ -1,0 +1,168 @@
+"""What the demos share: loading the code of a step, choosing a language, printing.
+
+A demo is a small program beside a stub. It runs the learner's own code, or with `--against` the
+model answer or the reference package, and prints what came out of it.
+"""
+
+import argparse
+import importlib
+import importlib.util
+import os
+import re
+import traceback
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import ModuleType
+
+LANGUAGES = ("en", "ko")
+SOURCES = ("mine", "solutions", "reference")
+
+COMMON = {
+    "en": {
+        "running": "code: {where}",
+        "unfinished": (
+            "Nothing to show yet: {name} is not implemented in {where}.\n"
+            "Fill it in and run this again, or look ahead with --against solutions."
+        ),
+        "broken": "The demo stopped at an error in {where}: {error}",
+        "outside": "The demo stopped: what {where} computed did not fit. {error}",
+        "at_line": "line {line}: {error}",
+        "missing": "The demo cannot find {where}.",
+    },
+    "ko": {
+        "running": "실행한 코드: {where}",
+        "unfinished": (
+            "아직 보여 줄 것이 없어요. {where}에서 {name} 부분이 구현되지 않았어요.\n"
+            "채운 다음 다시 실행하거나, --against solutions로 먼저 구경해 보세요."
+        ),
+        "broken": "{where}에서 오류가 나서 데모를 멈췄어요. {error}",
+        "outside": "{where}의 계산 결과가 데모와 맞지 않아서 멈췄어요. {error}",
+        "at_line": "{line}번째 줄: {error}",
+        "missing": "{where} 파일을 찾을 수 없어요.",
+    },
+}
+
+Say = Callable[..., None]
+Show = Callable[[ModuleType, Say, argparse.Namespace], None]
+
+
+def run(demo: str, texts: Mapping[str, Mapping[str, str]], show: Show, **sizes: int) -> None:
+    """Run a demo from the command line.
+
+    Args:
+        demo: the demo's own `__file__`; the code of the step lies beside it.
+        texts: for each language the demo's lines, by name, as format strings.
+        show: called with the loaded module, `say(name, **values)` and the chosen sizes.
+        sizes: the demo's sizes and their defaults; each becomes an option (`d_ff=2048` gives
+            `--d-ff`).
+
+    Raises:
+        SystemExit: with status 1 when the code of the step is unfinished or fails, after a line
+            that says so.
+    """
+    options = _parse(sizes)
+    language = choose_language(options.lang)
+    lines = {**COMMON[language], **texts[language]}
+
+    def say(name: str, **values: object) -> None:
+        print(lines[name].format(**values))
+
+    path = _step_file(Path(demo))
+    if options.against == "solutions":
+        path = _answer_to(path)
+    where = _shown(path)
+    try:
+        if options.against == "reference":
+            where = f"transformer_ref/{path.name}"
+            module = importlib.import_module(f"transformer_ref.{path.stem}")
+        else:
+            module = _load(path)
+        say("running", where=where)
+        show(module, say, options)
+    except NotImplementedError as error:
+        found = re.fullmatch(r"step \d+: (\S+) is not implemented yet", str(error))
+        say("unfinished", name=found[1] if found else printable(str(error)), where=where)
+        raise SystemExit(1) from None
+    except FileNotFoundError:
+        say("missing", where=where)
+        raise SystemExit(1) from None
+    except Exception as error:
+        text = printable(f"{type(error).__name__}: {error}")
+        line = _line_of(error, path)
+        if line is None:
+            say("outside", where=where, error=text)
+        else:
+            say("broken", where=where, error=lines["at_line"].format(line=line, error=text))
+        raise SystemExit(1) from None
+
+
+def choose_language(wanted: str | None = None) -> str:
+    """Return "en" or "ko": as wanted, as AUTOGRADER_LANG says, or as the locale does."""
+    settings = [wanted, *map(os.environ.get, ("AUTOGRADER_LANG", "LC_ALL", "LC_MESSAGES", "LANG"))]
+    chosen = next((setting for setting in settings if setting), "en")
+    return next((name for name in LANGUAGES if chosen.lower().startswith(name)), "en")
+
+
+def printable(text: str) -> str:
+    """Return a learner's text with control characters spelt out, safe for a terminal."""
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
+    )
+
+
+def _parse(sizes: Mapping[str, int]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--against", choices=SOURCES, default="mine", help="whose code to run")
+    parser.add_argument("--lang", choices=LANGUAGES, help="language of the output")
+    for name, default in sizes.items():
+        option = "--" + name.replace("_", "-")
+        parser.add_argument(option, type=_positive, default=default, help=f"default {default}")
+    return parser.parse_args()
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return number
+
+
+def _step_file(demo: Path) -> Path:
+    """Return the step's code: the one module beside the demo that is neither demo nor test."""
+    for path in sorted(demo.resolve().parent.glob("*.py")):
+        if path.stem not in ("demo", "conftest", "__init__") and not path.stem.startswith("test_"):
+            return path
+    # The learner has moved it away. The test beside the demo still tells its name.
+    for path in sorted(demo.resolve().parent.glob("test_*.py")):
+        return path.with_name(path.name.removeprefix("test_"))
+    raise SystemExit(f"no code of a step beside {demo}")
+
+
+def _answer_to(path: Path) -> Path:
+    """Return the model answer: in the checkout, or else in the installed package."""
+    place = Path("solutions", path.parent.name, path.name)
+    here = path.parents[2] / place
+    installed = Path(__file__).parent / "_kit" / place
+    return installed if installed.is_file() and not here.is_file() else here
+
+
+def _shown(path: Path) -> str:
+    """Return the path as a reader knows it: exercises/step04/feed_forward.py."""
+    return "/".join(path.parts[-3:])
+
+
+def _load(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _line_of(error: Exception, path: Path) -> int | None:
+    """Return the innermost line of the step's file that the error passed through."""
+    if isinstance(error, SyntaxError) and error.filename == str(path):
+        return error.lineno
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if frame.filename == str(path)]
+    return lines[-1] if lines else None
