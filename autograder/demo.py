@@ -64,13 +64,16 @@ def run(demo: str, texts: Mapping[str, Mapping[str, str]], show: Show, **sizes: 
     language = choose_language(options.lang)
     lines = {**COMMON[language], **texts[language]}
 
-    def say(name: str, **values: object) -> None:
+    def say(name: str, /, **values: object) -> None:
         print(lines[name].format(**values))
 
     path = _step_file(Path(demo))
     if options.against == "solutions":
         path = _answer_to(path)
     where = _shown(path)
+    if not path.is_file():
+        say("missing", where=where)
+        raise SystemExit(1)
     try:
         if options.against == "reference":
             where = f"transformer_ref/{path.name}"
@@ -82,9 +85,6 @@ def run(demo: str, texts: Mapping[str, Mapping[str, str]], show: Show, **sizes: 
     except NotImplementedError as error:
         found = re.fullmatch(r"step \d+: (\S+) is not implemented yet", str(error))
         say("unfinished", name=found[1] if found else printable(str(error)), where=where)
-        raise SystemExit(1) from None
-    except FileNotFoundError:
-        say("missing", where=where)
         raise SystemExit(1) from None
     except Exception as error:
         text = printable(f"{type(error).__name__}: {error}")

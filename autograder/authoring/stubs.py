@@ -12,6 +12,7 @@ from pathlib import Path
 
 BEGIN = "### BEGIN SOLUTION"
 END = "### END SOLUTION"
+LINE_LENGTH = 100
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -47,10 +48,17 @@ def stub_of(source: str, number: int) -> str:
         mark = lines[region.begin - 1]
         indent = mark[: len(mark) - len(mark.lstrip())]
         message = f"step {number:02d}: {name} is not implemented yet"
-        refusal = f'{indent}raise NotImplementedError("{message}")\n'
-        lines[region.begin - 1 : region.end] = [refusal]
+        lines[region.begin - 1 : region.end] = [_refusal(indent, message)]
         _parse_again(lines, region)
     return "".join(lines)
+
+
+def _refusal(indent: str, message: str) -> str:
+    """Return the statement that stands in for a region, as a formatter would leave it."""
+    line = f'{indent}raise NotImplementedError("{message}")\n'
+    if len(line) <= LINE_LENGTH + 1:
+        return line
+    return f'{indent}raise NotImplementedError(\n{indent}    "{message}"\n{indent})\n'
 
 
 def stale(root: Path) -> list[Path]:

@@ -27,7 +27,9 @@ class PositionwiseFeedForward(nn.Module):
                 no other dropout in this block.
         """
         super().__init__()
-        raise NotImplementedError("step 04: PositionwiseFeedForward.__init__ is not implemented yet")
+        raise NotImplementedError(
+            "step 04: PositionwiseFeedForward.__init__ is not implemented yet"
+        )
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Transform every position by itself.
