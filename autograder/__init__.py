@@ -1,0 +1,1 @@
+"""The autograder: one probe on many subjects, compared, and named where it is a known mistake."""

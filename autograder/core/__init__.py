@@ -1,0 +1,1 @@
+"""The heart: subjects, probes, observations, comparison, diagnosis, verdict. It names no step."""

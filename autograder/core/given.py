@@ -1,0 +1,63 @@
+"""Given pieces: what a subject may import from `transformer_ref`, and what it is refused."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from types import ModuleType
+
+REFERENCE = "transformer_ref"
+
+
+class NotGiven(ImportError):
+    """The subject imports what this step, or a later one, asks it to write."""
+
+    def __init__(self, wanted: str) -> None:
+        super().__init__(wanted)
+        self.wanted = wanted
+
+
+class _Refuse(importlib.abc.MetaPathFinder):
+    """Stands before every other finder and lets no module of the reference through."""
+
+    def find_spec(self, fullname: str, path: object = None, target: object = None) -> None:
+        if fullname.split(".")[0] == REFERENCE:
+            raise NotGiven(fullname)
+
+
+@contextmanager
+def only_given(given: Mapping[str, str]) -> Iterator[None]:
+    """Inside, `transformer_ref` offers the given pieces (export -> slug) and refuses all others."""
+    slugs = set(given.values())
+    modules = {slug: importlib.import_module(f"{REFERENCE}.{slug}") for slug in sorted(slugs)}
+    facade = ModuleType(REFERENCE, "The pieces of earlier steps.")
+    facade.__path__ = []
+    for export, slug in given.items():
+        setattr(facade, export, getattr(modules[slug], export))
+    for slug, module in modules.items():
+        setattr(facade, slug, module)
+    facade.__dict__["__all__"] = sorted(given)
+
+    def refuse(name: str) -> object:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise NotGiven(f"{REFERENCE}.{name}")
+
+    facade.__dict__["__getattr__"] = refuse
+    before = {k: m for k, m in sys.modules.items() if k.split(".")[0] == REFERENCE}
+    for name in before:
+        del sys.modules[name]
+    sys.modules[REFERENCE] = facade
+    sys.modules.update({f"{REFERENCE}.{slug}": module for slug, module in modules.items()})
+    finder = _Refuse()
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)
+        for name in [k for k in sys.modules if k.split(".")[0] == REFERENCE]:
+            del sys.modules[name]
+        sys.modules.update(before)

@@ -1,0 +1,1 @@
+"""Front ends: they show verdicts and know no probe."""

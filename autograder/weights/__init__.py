@@ -1,0 +1,1 @@
+"""Which trainable scalar plays which role, found by behaviour; canonical weights, written through that map."""

@@ -1,0 +1,68 @@
+"""The trainable scalars of a module as one flat vector, and which of them a loss can feel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+Call = Callable[..., Tensor]
+
+
+class Unreadable(Exception):
+    """It could not be seen which weight does what; `reason` and `facts` are data, and part of the observation."""
+
+    def __init__(self, reason: str, **facts: object) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.facts = facts
+
+
+class Scalars:
+    """All trainable parameters of `module`, in registration, then storage order.
+
+    Raises:
+        Unreadable: there are none, or two parameters share their memory.
+    """
+
+    def __init__(self, module: nn.Module) -> None:
+        self.parameters = [p for p in module.parameters() if p.requires_grad]
+        self.count = sum(p.numel() for p in self.parameters)
+        if not self.count:
+            raise Unreadable("no_parameters")
+        marks = torch.arange(self.count, dtype=torch.float32) / self.count
+        self.write(marks)
+        if not torch.equal(self.vector(), marks):
+            raise Unreadable("shared_memory")
+
+    def vector(self) -> Tensor:
+        """float32 (count,): a copy of the values."""
+        return torch.cat([p.detach().reshape(-1).float() for p in self.parameters])
+
+    def write(self, values: Tensor) -> None:
+        """Set all scalars from float32 (count,)."""
+        with torch.no_grad():
+            for p, part in zip(
+                self.parameters, values.split([p.numel() for p in self.parameters]), strict=True
+            ):
+                p.copy_(part.view(p.shape))
+
+    def gradient(self, output: Tensor, cotangent: Tensor, keep: bool = False) -> Tensor:
+        """float32 (count,): gradient of sum(output * cotangent); zero where a scalar plays no part.
+
+        Raises:
+            Unreadable: the output is not connected to any weight, or its shape is not the cotangent's.
+        """
+        if output.shape != cotangent.shape:
+            raise Unreadable("output_shape", seen=list(output.shape), asked=list(cotangent.shape))
+        if not output.requires_grad:
+            raise Unreadable("no_gradient")
+        found = torch.autograd.grad(
+            output, self.parameters, cotangent.to(output), retain_graph=keep, allow_unused=True
+        )
+        parts = [
+            torch.zeros(p.numel()) if g is None else g.reshape(-1).float()
+            for p, g in zip(self.parameters, found, strict=True)
+        ]
+        return torch.cat(parts)

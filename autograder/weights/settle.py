@@ -1,0 +1,126 @@
+"""Build a subject's module with the canonical weights: its map is read once, and written into every such module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from autograder.core.draw import Draw
+from autograder.core.subject import Subject, Unusable
+from autograder.weights.attention import read_attention
+from autograder.weights.layers import Map, Shape, read_layers
+from autograder.weights.norm import read_norm
+from autograder.weights.scalars import Call, Scalars, Unreadable
+
+Build = Callable[[float], Any]  # dropout -> module
+Shapes = dict[str, tuple[int, ...]]
+
+
+def feed_forward(
+    build: Build, shape: Shape, subject: Subject, draw: Draw, dropout: float = 0.0
+) -> tuple[nn.Module, list[str]]:
+    """Two layers with canonical weights: (module in eval mode, matrices that were found).
+
+    Raises:
+        Unreadable: it could not be seen which weight does what.
+        Unusable: what was built is no `nn.Module`.
+    """
+    shapes: Shapes = {
+        "W_in": (shape.hidden, shape.d_in),
+        "b_in": (shape.hidden,),
+        "W_out": (shape.d_out, shape.hidden),
+        "b_out": (shape.d_out,),
+    }
+
+    def read(scalars: Scalars, call: Call) -> Map:
+        return read_layers(scalars, call, shape, draw)
+
+    dry = (torch.ones(1, 1, shape.d_in),)
+    return _settle(("layers", shape), build, dropout, shapes, read, dry, subject, draw)
+
+
+def attention(
+    build: Build, h: int, d_model: int, subject: Subject, draw: Draw, dropout: float = 0.0
+) -> tuple[nn.Module, list[str]]:
+    """Multi-head attention with canonical weights; returns and raises as `feed_forward`."""
+    shapes: Shapes = {f"W_{r}": (d_model, d_model) for r in "qkvo"}
+    shapes |= {f"b_{r}": (d_model,) for r in "qkvo"}
+
+    def read(scalars: Scalars, call: Call) -> Map:
+        return read_attention(scalars, call, h, d_model, draw)
+
+    token = torch.ones(1, 1, d_model)
+    key = ("attention", h, d_model)
+    return _settle(key, build, dropout, shapes, read, (token, token, token), subject, draw)
+
+
+def layer_norm(
+    build: Build, features: int, subject: Subject, draw: Draw
+) -> tuple[nn.Module, list[str]]:
+    """A normalization with canonical effective gain and bias; returns and raises as `feed_forward`."""
+    shapes: Shapes = {"gain": (features,), "bias": (features,)}
+
+    def read(scalars: Scalars, call: Call) -> Map:
+        return read_norm(scalars, call, features, draw)
+
+    dry = (torch.arange(features, dtype=torch.float32).view(1, 1, features),)
+    return _settle(("norm", features), build, 0.0, shapes, read, dry, subject, draw)
+
+
+def canonical(shapes: Shapes, draw: Draw) -> dict[str, Tensor]:
+    """The weights every subject holds while it is probed; zeros for what a subject was found to lack."""
+    weights = {}
+    for role, shape in shapes.items():
+        if role in draw.terms.get("absent", ()):
+            weights[role] = torch.zeros(shape)
+        elif len(shape) == 2:
+            weights[role] = draw.normal(f"canon/{role}", *shape, scale=1.3 * shape[1] ** -0.5)
+        elif role == "gain":
+            weights[role] = draw.uniform(f"canon/{role}", *shape)
+        else:
+            weights[role] = draw.normal(f"canon/{role}", *shape, scale=0.7)
+    return weights
+
+
+def _settle(
+    key: Hashable,
+    build: Build,
+    dropout: float,
+    shapes: Shapes,
+    read: Callable[[Scalars, Call], Map],
+    dry: tuple[Tensor, ...],
+    subject: Subject,
+    draw: Draw,
+) -> tuple[nn.Module, list[str]]:
+    found = subject.memo.get(key)
+    if found is None:
+        try:
+            module = _made(build, 0.0, dry)
+            found = read(Scalars(module), module)
+        except Unreadable as e:
+            found = e
+        subject.memo[key] = found
+    if isinstance(found, Unreadable):
+        raise found
+    noted = subject.terms.setdefault("absent", [])
+    noted += [r for r in sorted(shapes) if r[0] == "b" and r not in found.cells and r not in noted]
+    module = _made(build, dropout, dry)
+    scalars = Scalars(module)
+    if scalars.count != found.count:
+        raise Unreadable("changes", one=found.count, two=scalars.count)
+    scalars.write(found.place(canonical(shapes, draw)))
+    return module, sorted(r for r in found.cells if r[0] != "b")
+
+
+def _made(build: Build, dropout: float, dry: tuple[Tensor, ...]) -> nn.Module:
+    """A module in eval mode whose lazy layers have seen an input."""
+    module = build(dropout)
+    if not isinstance(module, nn.Module):
+        raise Unusable("not_module", kind=type(module).__name__)
+    module.eval()
+    with torch.no_grad():
+        module(*(t.clone() for t in dry))
+    return module
