@@ -130,8 +130,10 @@ def _functions(node: ast.AST, prefix: str = "") -> Iterator[tuple[str, Function]
     for child in ast.iter_child_nodes(node):
         if isinstance(child, Function):
             yield prefix + child.name, child
-        named = isinstance(child, Function | ast.ClassDef)
-        yield from _functions(child, f"{prefix}{child.name}." if named else prefix)
+        if isinstance(child, Function | ast.ClassDef):
+            yield from _functions(child, f"{prefix}{child.name}.")
+        else:
+            yield from _functions(child, prefix)
 
 
 def _parse_again(lines: list[str], region: Region) -> None:

@@ -38,7 +38,7 @@ TEXTS = {
         "formula": "행 {row}",
         "yours": "   이 코드    {values}  표준편차(n-1): {std:.3f}",
         "torchs": "   torch의 것 {values}  표준편차(n-1): {std:.3f}",
-        "formula_why": "   torch는 n으로 나누므로 결과의 폭이 더 넓어요. 행이 길수록 차이가 줄어요.",
+        "formula_why": "   torch는 n으로 나누어서 결과의 폭이 더 넓어요. 행이 길면 차이가 작아요.",
         "nothing": "0만 내놓는 서브층을 넣을 때, 출력과 x의 차이: {difference:.3f}",
         "received": "서브층이 받는 값: 평균 {mean:.3f}, 표준편차 {std:.3f}",
         "added": "1만 내놓는 서브층을 넣을 때, x에 더해지는 값: {low:.3f}부터 {high:.3f}까지",
