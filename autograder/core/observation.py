@@ -61,7 +61,7 @@ class Observation:
 
 
 # Values that stand for a probe that could not be carried through.
-STOPPED = ("raised", "unreadable")
+STOPPED = ("raised", "unreadable", "unusable")
 
 
 def encode(observation: Observation) -> bytes:
@@ -131,3 +131,13 @@ def see(value: Any) -> Value:
     if isinstance(value, tuple | list):
         return Odd(f"{type(value).__name__} of {len(value)}")
     return Odd("None" if value is None else f"{type(value).__module__}.{type(value).__qualname__}")
+
+
+def apart(one: Any, two: Any) -> Value:
+    """The difference of two results that should be the same, or what is no tensor, or their shapes."""
+    first, second = see(one), see(two)
+    if not isinstance(first, Tensor) or not isinstance(second, Tensor):
+        return second if isinstance(first, Tensor) else first
+    if first.shape != second.shape:
+        return Odd(f"{tuple(first.shape)} and {tuple(second.shape)}")
+    return first - second

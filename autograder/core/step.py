@@ -30,7 +30,11 @@ class NoSuchStep(LookupError):
 
 @dataclass(frozen=True)
 class Check:
-    """A probe with points. `sees` are the observed values it compares; none means all of them."""
+    """A probe with points.
+
+    `sees` are the observed values it compares; none means all. The `main` check is what calling torch's ready-made
+    part costs. `labels` tell the learner what an observed value is.
+    """
 
     name: str
     export: str
@@ -39,6 +43,7 @@ class Check:
     probe: str
     sees: tuple[str, ...] = ()
     tolerance: float = 1e-4
+    main: bool = False
     labels: dict[str, Words] = field(default_factory=dict)
 
     @property
@@ -173,6 +178,7 @@ def _check(data: dict[str, Any], labels: dict[str, Words]) -> Check:
         probe=data.get("probe", data["name"]),
         sees=tuple(data.get("sees", ())),
         tolerance=data.get("tolerance", 1e-4),
+        main=data.get("main", False),
         labels={**labels, **data.get("labels", {})},
     )
 

@@ -1,0 +1,140 @@
+"""The heart: run the probes on a subject, compare with the reference, name mistakes, give the verdict."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+from autograder.core.child import Job, Limits, Wall
+from autograder.core.compare import Difference, difference
+from autograder.core.diagnosis import Diagnosis, diagnose
+from autograder.core.expected import Expected
+from autograder.core.observation import Observation, Raised
+from autograder.core.running import Lost, Seen, run
+from autograder.core.step import Check, Step
+from autograder.core.subject import Source
+from autograder.core.verdict import CheckVerdict, Finding, State, Verdict
+
+
+def grade(
+    step: Step,
+    source: Source,
+    *,
+    seed: int | None = None,
+    in_process: bool = False,
+    limits: Limits | None = None,
+    walls: Sequence[Wall] = (),
+) -> Verdict:
+    """The verdict on a source.
+
+    Args:
+        step: which step's checks to run.
+        source: the learner's text.
+        seed: what sizes, inputs and weights are drawn from; None draws one that nobody has seen.
+        in_process: run the code here, without limits, for a debugger.
+        limits, walls: see `running.run`.
+    """
+    started = time.perf_counter()
+    seed = secrets.randbelow(2**31) if seed is None else seed
+    exports = {c.probe: c.export for c in step.checks}
+    job = Job(source, step, tuple(exports), seed)
+    seen = run(job, exports, limits=limits, walls=walls, in_process=in_process)
+    checks = _unloaded(step, seen) or _judged(step, seen, seed)
+    return Verdict(step.name, checks, seed, seen.printed, time.perf_counter() - started)
+
+
+def _unloaded(step: Step, seen: Seen) -> tuple[CheckVerdict, ...]:
+    """One error that says why the source could not be loaded, the other checks skipped; empty if it could."""
+    if isinstance(seen.loaded, Lost):
+        finding, state = _lost("load", seen.loaded)
+    elif seen.loaded.values:
+        finding, state = _loading(seen.loaded.values["raised"]), "error"
+    else:
+        return ()
+    first, *rest = step.checks
+    skipped = (Finding("skipped.load"),)
+    return (
+        CheckVerdict(first.name, first.export, state, 0, first.points, (finding,)),
+        *(CheckVerdict(c.name, c.export, "skipped", 0, c.points, skipped) for c in rest),
+    )
+
+
+def _loading(error: object) -> Finding:
+    assert isinstance(error, Raised)
+    special = {
+        "SyntaxError": "load.syntax",
+        "IndentationError": "load.syntax",
+        "TabError": "load.syntax",
+        "NotGiven": "load.not_given",
+        "ModuleNotFoundError": "load.no_module",
+        "ImportError": "load.import",
+        "SystemExit": "load.exit",
+    }
+    return Finding(special.get(error.kind, "load.raised"), vars(error))
+
+
+def _judged(step: Step, seen: Seen, seed: int) -> tuple[CheckVerdict, ...]:
+    expected = Expected(step, seed)
+    views: dict[str, Observation] = {}
+    differences: dict[str, Difference] = {}
+    for check in step.checks:
+        found = seen.probes[check.probe]
+        if isinstance(found, Lost):
+            continue
+        views[check.name] = found.only(check.sees)
+        asked = expected.right(check.probe, found.terms).only(check.sees)
+        differs = difference(asked, views[check.name], check.tolerance)
+        if differs:
+            differences[check.name] = differs
+    failed = {n for n, d in differences.items() if not _unwritten(d)}
+    none = Diagnosis({}, {})
+    diagnosis = diagnose(step, views, failed, seed) if failed else none
+    return tuple(_verdict(c, seen, differences, diagnosis, step) for c in step.checks)
+
+
+def _unwritten(differs: Difference) -> bool:
+    """The stub is untouched there: nothing to diagnose."""
+    return differs.kind == "raised" and differs.facts["kind"] == "NotImplementedError"
+
+
+def _verdict(
+    check: Check, seen: Seen, differences: dict[str, Difference], diagnosis: Diagnosis, step: Step
+) -> CheckVerdict:
+    found = seen.probes[check.probe]
+    blank = CheckVerdict(check.name, check.export, "passed", check.points, check.points)
+    if isinstance(found, Lost):
+        finding, state = _lost("probe", found)
+        return replace(blank, state=state, points=0, findings=(finding,))
+    blank = replace(blank, seconds=found.seconds)
+    if check.main and found.terms.get("ready_made"):
+        finding = Finding("ready_made", {"found": found.terms["ready_made"][0]})
+        return replace(blank, state="failed", points=0, findings=(finding,))
+    if check.name not in differences:
+        return blank
+    if check.name in diagnosis.carried:
+        notes = tuple(Finding("carried", {"mistake": s}) for s in diagnosis.carried[check.name])
+        return replace(blank, findings=notes)
+    differs = differences[check.name]
+    slugs = diagnosis.named.get(check.name, ())
+    findings = (_told(differs), *(Finding("mistake", {"mistake": s}) for s in slugs))
+    state: State = "error" if differs.kind == "unusable" else "failed"
+    return replace(blank, state=state, points=0, findings=findings, misconceptions=slugs)
+
+
+def _told(differs: Difference) -> Finding:
+    facts = {"key": differs.key, **differs.facts}
+    if differs.kind == "unusable":
+        return Finding(f"unusable.{differs.facts['problem']}", facts)
+    if differs.kind == "unreadable":
+        return Finding(f"unreadable.{differs.facts['reason']}", facts)
+    if _unwritten(differs):
+        return Finding("not_implemented", facts)
+    return Finding(f"difference.{differs.kind}", facts)
+
+
+def _lost(where: str, lost: Lost) -> tuple[Finding, State]:
+    states: dict[str, State] = {"timeout": "timeout", "skipped": "skipped"}
+    key = f"lost.{lost.kind}" if lost.kind != "timeout" else f"lost.timeout_{where}"
+    return Finding(key, {"detail": lost.detail}), states.get(lost.kind, "error")

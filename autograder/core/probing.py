@@ -1,0 +1,47 @@
+"""Run one probe on one subject and give back what was seen, whatever the subject does."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import torch
+
+from autograder.core.draw import Draw
+from autograder.core.observation import Observation, Value
+from autograder.core.subject import Subject, Unusable, raised
+from autograder.weights.scalars import Unreadable
+
+if TYPE_CHECKING:
+    from autograder.core.step import Probe
+
+
+def observe(probe: Probe, subject: Subject, draw: Draw) -> Observation:
+    """What the probe saw; an exception of the subject's is part of what was seen."""
+    started = time.perf_counter()
+    subject.terms = {}
+    values: dict[str, Value]
+    try:
+        # what the subject draws for itself (initial weights, dropout) is repeatable, and nobody's seed is disturbed
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(int(draw.permutation("torch", 2**15)[0]))
+            values = probe(subject, draw)
+    except Unreadable as e:
+        values = {"unreadable": {"reason": e.reason, **e.facts}}
+    except Unusable as e:
+        values = {"unusable": {"problem": e.problem, **e.facts}}
+    except (KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as e:  # SystemExit and home-made ones too: they are the subject's
+        values = {"raised": raised(e, subject.label)}
+    return Observation(values, subject.terms, time.perf_counter() - started)
+
+
+def attempt(call: Callable[[], object]) -> bool:
+    """True when the call is refused with any exception."""
+    try:
+        call()
+    except Exception:
+        return True
+    return False
