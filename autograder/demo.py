@@ -9,6 +9,7 @@ import importlib
 import importlib.util
 import os
 import re
+import sys
 import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -155,6 +156,8 @@ def _load(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    # Where dataclasses look for the module of a class.
+    sys.modules[path.stem] = module
     spec.loader.exec_module(module)
     return module
 
