@@ -73,7 +73,7 @@ def scaling(subject: Subject, draw: Draw) -> dict[str, Value]:
     token = draw.normal("token", 1, 1, 5)
 
     def result(p: float, sign: float) -> Tensor:
-        torch.manual_seed(draw.seed)  # the same weights each time
+        torch.manual_seed(0)  # the same weights each time
         network = subject.PositionwiseFeedForward(5, 1, p)
         return network.train()((sign * token).repeat(1, 64, 1)).detach()[0]  # type: ignore[no-any-return]
 
