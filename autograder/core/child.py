@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import faulthandler
 import gc
+import importlib
 import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import torch
 
 from autograder.core.draw import Draw
-from autograder.core.given import only_given
+from autograder.core.given import REFERENCE, only_given
 from autograder.core.observation import Observation, encode
 from autograder.core.probing import observe
 from autograder.core.ready_made import watched
 from autograder.core.step import Step, given_to
 from autograder.core.subject import Source, load, raised
+
+with suppress(ImportError):  # there is none on Windows, and no fork either
+    import resource
 
 Wall = Callable[[], None]
 
@@ -44,6 +49,14 @@ class Job:
     step: Step
     probes: tuple[str, ...]
     seed: int
+
+
+def prepare(step: Step) -> None:
+    """Do here, once, what every child would have to do for itself: imports, and a first use of the encoder."""
+    step.probes  # noqa: B018
+    encode(Observation({"warm": torch.zeros(1)}))
+    for slug in set(given_to(step).values()):
+        importlib.import_module(f"{REFERENCE}.{slug}")
 
 
 def observations(job: Job) -> Iterator[Observation]:
@@ -81,7 +94,7 @@ def work(job: Job, result: int, log: int, limits: Limits, walls: Sequence[Wall])
         os.setpgid(0, 0)
         _own_streams(log)
         torch.set_num_threads(1)  # first: an OpenMP pool that the parent has started would hang here
-        gc.freeze()
+        gc.disable()  # a collection would touch, and so copy, every page of the parent
         _limit(limits)
         for wall in walls:
             wall()
@@ -114,8 +127,6 @@ def _own_streams(log: int) -> None:
 
 
 def _limit(limits: Limits) -> None:
-    import resource
-
     base = 0
     try:
         with open("/proc/self/statm", encoding="ascii") as f:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib
 import importlib.abc
+import pkgutil
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from types import ModuleType
 
 REFERENCE = "transformer_ref"
@@ -31,6 +33,7 @@ class _Refuse(importlib.abc.MetaPathFinder):
 @contextmanager
 def only_given(given: Mapping[str, str]) -> Iterator[None]:
     """Inside, `transformer_ref` offers the given pieces (export -> slug) and refuses all others."""
+    _reference_modules()
     slugs = set(given.values())
     modules = {slug: importlib.import_module(f"{REFERENCE}.{slug}") for slug in sorted(slugs)}
     facade = ModuleType(REFERENCE, "The pieces of earlier steps.")
@@ -47,9 +50,7 @@ def only_given(given: Mapping[str, str]) -> Iterator[None]:
         raise NotGiven(f"{REFERENCE}.{name}")
 
     facade.__dict__["__getattr__"] = refuse
-    before = {k: m for k, m in sys.modules.items() if k.split(".")[0] == REFERENCE}
-    for name in before:
-        del sys.modules[name]
+    before = {name: sys.modules.pop(name) for name in _reference_modules() if name in sys.modules}
     sys.modules[REFERENCE] = facade
     sys.modules.update({f"{REFERENCE}.{slug}": module for slug, module in modules.items()})
     finder = _Refuse()
@@ -58,6 +59,13 @@ def only_given(given: Mapping[str, str]) -> Iterator[None]:
         yield
     finally:
         sys.meta_path.remove(finder)
-        for name in [k for k in sys.modules if k.split(".")[0] == REFERENCE]:
-            del sys.modules[name]
+        for name in _reference_modules():
+            sys.modules.pop(name, None)
         sys.modules.update(before)
+
+
+@cache
+def _reference_modules() -> tuple[str, ...]:
+    """Names of the package and of all its modules; read from its folder, since walking `sys.modules` is slow."""
+    found = pkgutil.iter_modules(importlib.import_module(REFERENCE).__path__)
+    return (REFERENCE, *(f"{REFERENCE}.{module.name}" for module in found))

@@ -6,8 +6,6 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-import torch
-
 from autograder.core.draw import Draw
 from autograder.core.observation import Observation, Value
 from autograder.core.subject import Subject, Unusable, raised
@@ -23,9 +21,7 @@ def observe(probe: Probe, subject: Subject, draw: Draw) -> Observation:
     subject.terms = {}
     values: dict[str, Value]
     try:
-        # what the subject draws for itself (initial weights, dropout) is repeatable, and nobody's seed is disturbed
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(int(draw.permutation("torch", 2**15)[0]))
+        with draw.torch_seeded("torch"):
             values = probe(subject, draw)
     except Unreadable as e:
         values = {"unreadable": {"reason": e.reason, **e.facts}}

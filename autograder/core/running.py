@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from autograder.core.child import Job, Limits, Wall, observations, work
+from autograder.core.child import Job, Limits, Wall, observations, prepare, work
 from autograder.core.observation import Malformed, Observation, decode, frame_length
 
 
@@ -61,6 +61,7 @@ def run(
     if in_process or not can_fork():
         return _here(job)
     limits = limits or Limits()
+    prepare(job.step)
     deadline = time.monotonic() + limits.step
     seen: Seen | None = None
     todo = list(job.probes)

@@ -66,14 +66,15 @@ def read_layers(
     if not bool(is_in.any()) and bool((columns >= 0).any()):
         return _one_layer(scalars, call, shape, draw, columns, rows)
     outer = (columns == codes.ALL) & (rows >= 0)
-    constant = outer & _constant(scalars, call, shape, draw, base)
+    felt, other = _felt(scalars, call, shape, draw, base)
+    constant = outer & _same(felt, other)  # the outer bias: its gradient does not depend on the input
     found = {
         "W_in": is_in,
         "b_in": (columns == codes.ALL) & (rows == codes.ALL),
         "W_out": outer & ~constant,
         "b_out": constant,
     }
-    unit_in, unit_out = _units(scalars, call, shape, draw, base, found, rows)
+    unit_in, unit_out = _units(scalars, call, shape, draw, base, felt, found, rows)
     at = {
         "W_in": (unit_in, columns),
         "b_in": (unit_in,),
@@ -122,15 +123,14 @@ def _rows(scalars: Scalars, call: Call, shape: Shape, draw: Draw) -> Tensor:
     )
 
 
-def _constant(scalars: Scalars, call: Call, shape: Shape, draw: Draw, base: Tensor) -> Tensor:
-    """Whose gradient does not depend on the input: the outer bias."""
+def _felt(
+    scalars: Scalars, call: Call, shape: Shape, draw: Draw, base: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Gradients of all scalars for two tokens."""
     cotangent = draw.uniform("layers/cotangent", 1, 1, shape.d_out)
     scalars.write(base)
-    one, two = (
-        scalars.gradient(call(draw.uniform(f"layers/token{i}", 1, 1, shape.d_in)), cotangent)
-        for i in (1, 2)
-    )
-    return _same(one, two)
+    one, two = (draw.uniform(f"layers/token{i}", 1, 1, shape.d_in) for i in ("", "2"))
+    return scalars.gradient(call(one), cotangent), scalars.gradient(call(two), cotangent)
 
 
 def _same(one: Tensor, two: Tensor) -> Tensor:
@@ -143,6 +143,7 @@ def _units(
     shape: Shape,
     draw: Draw,
     base: Tensor,
+    felt: Tensor,
     found: dict[str, Tensor],
     rows: Tensor,
 ) -> tuple[Tensor, Tensor]:
@@ -166,13 +167,11 @@ def _units(
         return scalars.gradient(call(token), cotangent) != 0
 
     unit_in = codes.sort(n, inner)
-    scalars.write(base)
-    before = scalars.gradient(call(token), cotangent)
 
     def outer(on: Tensor) -> Tensor:
         changed = found["W_in"] & (unit_in >= 0) & on[unit_in.clamp(min=0)]
         scalars.write(torch.where(changed, base / 2, base))
-        return ~_same(before, scalars.gradient(call(token), cotangent))
+        return ~_same(felt, scalars.gradient(call(token), cotangent))
 
     return unit_in, codes.sort(n, outer)
 
