@@ -79,7 +79,9 @@ def observations(job: Job) -> Iterator[Observation]:
             yield seen
 
 
-def work(job: Job, result: int, log: int, limits: Limits, walls: Sequence[Wall]) -> None:
+def work(
+    job: Job, result: int, log: int, limits: Limits, base: int, walls: Sequence[Wall]
+) -> None:
     """The forked child's whole life; never returns.
 
     Args:
@@ -87,6 +89,7 @@ def work(job: Job, result: int, log: int, limits: Limits, walls: Sequence[Wall])
         result: descriptor the frames are written to.
         log: descriptor that prints go to.
         limits: what may be taken.
+        base: bytes that the parent had mapped (see `mapped`), on top of which `limits.memory` is allowed.
         walls: called in order before any of the learner's code runs.
     """
     code = 1
@@ -95,7 +98,7 @@ def work(job: Job, result: int, log: int, limits: Limits, walls: Sequence[Wall])
         _own_streams(log)
         torch.set_num_threads(1)  # first: an OpenMP pool that the parent has started would hang here
         gc.disable()  # a collection would touch, and so copy, every page of the parent
-        _limit(limits)
+        _limit(limits, base)
         for wall in walls:
             wall()
         for seen in observations(job):
@@ -126,13 +129,16 @@ def _own_streams(log: int) -> None:
     warnings.simplefilter("default")
 
 
-def _limit(limits: Limits) -> None:
-    base = 0
+def mapped() -> int:
+    """Bytes of address space this process has mapped; 0 where the system does not say."""
     try:
         with open("/proc/self/statm", encoding="ascii") as f:
-            base = int(f.read().split()[0]) * resource.getpagesize()
+            return int(f.read().split()[0]) * resource.getpagesize()
     except OSError:
-        pass
+        return 0
+
+
+def _limit(limits: Limits, base: int) -> None:
     wanted = {resource.RLIMIT_CORE: 0, resource.RLIMIT_FSIZE: limits.file}
     if base:  # without it the limit could not be told from what torch has mapped
         wanted[resource.RLIMIT_AS] = base + limits.memory

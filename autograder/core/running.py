@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from autograder.core.child import Job, Limits, Wall, observations, prepare, work
+from autograder.core.child import Job, Limits, Wall, mapped, observations, prepare, work
 from autograder.core.observation import Malformed, Observation, decode, frame_length
 
 
@@ -100,13 +100,14 @@ class _Child:
         self.job, self.limits = job, limits
         self.result, result = os.pipe()
         self.log, log = os.pipe()
+        base = mapped()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # threads of BLAS: the child uses none
             self.pid = os.fork()
         if not self.pid:
             os.close(self.result)
             os.close(self.log)
-            work(job, result, log, limits, walls)
+            work(job, result, log, limits, base, walls)
         os.close(result)
         os.close(log)
         self.buffer = bytearray()
