@@ -38,21 +38,27 @@ def grade(
     """
     started = time.perf_counter()
     seed = secrets.randbelow(2**31) if seed is None else seed
-    exports = {c.probe: c.export for c in step.checks}
-    job = Job(source, step, tuple(exports), seed)
-    seen = run(job, exports, limits=limits, walls=walls, in_process=in_process)
-    checks = _unloaded(step, seen) or _judged(step, seen, seed)
-    return Verdict(step.name, checks, seed, seen.printed, time.perf_counter() - started)
-
-
-def _unloaded(step: Step, seen: Seen) -> tuple[CheckVerdict, ...]:
-    """One error that says why the source could not be loaded, the other checks skipped; empty if it could."""
-    if isinstance(seen.loaded, Lost):
-        finding, state = _lost("load", seen.loaded)
-    elif seen.loaded.values:
-        finding, state = _loading(seen.loaded.values["raised"]), "error"
+    if source.problem:
+        checks, printed = _unloaded(step, source.problem), ""
     else:
-        return ()
+        exports = {c.probe: c.export for c in step.checks}
+        job = Job(source, step, tuple(exports), seed)
+        seen = run(job, exports, limits=limits, walls=walls, in_process=in_process)
+        checks, printed = _verdicts(step, seen, seed), seen.printed
+    seconds = time.perf_counter() - started
+    return Verdict(step.name, checks, seed, printed, seconds, source.filename)
+
+
+def _verdicts(step: Step, seen: Seen, seed: int) -> tuple[CheckVerdict, ...]:
+    if isinstance(seen.loaded, Lost):
+        return _unloaded(step, *_lost("load", seen.loaded))
+    if seen.loaded.values:
+        return _unloaded(step, _loading(seen.loaded.values["raised"]))
+    return _judged(step, seen, seed)
+
+
+def _unloaded(step: Step, finding: Finding, state: State = "error") -> tuple[CheckVerdict, ...]:
+    """One check that says why the source could not be loaded, the others skipped."""
     first, *rest = step.checks
     skipped = (Finding("skipped.load"),)
     return (

@@ -9,30 +9,44 @@ import sys
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.util import decode_source
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from autograder.core.observation import Raised
 from autograder.core.step import Step
+from autograder.core.verdict import Finding
 
 
 @dataclass(frozen=True)
 class Source:
-    """Python text and the name its lines are reported under."""
+    """Python text and the name its lines are reported under; `problem` says why it is no text."""
 
     text: str
     filename: str
+    problem: Finding | None = None
 
     @classmethod
     def read(cls, path: Path) -> Source:
-        """The file's text.
+        """The file's text, in UTF-8 or the encoding that its first lines declare.
 
         Raises:
             OSError: no such file, a folder, not readable.
-            UnicodeDecodeError: not UTF-8.
         """
-        return cls(path.read_text(encoding="utf-8-sig"), str(path))
+        data, name = path.read_bytes(), str(path)
+        if b"\0" in data:
+            return cls("", name, Finding("load.null", {"line": _line_at(data, data.index(b"\0"))}))
+        try:
+            return cls(decode_source(data), name)
+        except UnicodeDecodeError as e:
+            return cls("", name, Finding("load.encoding", {"line": _line_at(data, e.start)}))
+        except SyntaxError:  # the declared encoding is unknown, or the first lines are not in it
+            return cls("", name, Finding("load.encoding", {"line": 1}))
+
+
+def _line_at(data: bytes, position: int) -> int:
+    return data[:position].count(b"\n") + 1
 
 
 class Unusable(Exception):

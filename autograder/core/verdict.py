@@ -39,13 +39,17 @@ class CheckVerdict:
 
 @dataclass(frozen=True)
 class Verdict:
-    """All checks of one step on one subject, and what the subject printed meanwhile (cut, not escaped)."""
+    """All checks of one step on one subject, and what the subject printed meanwhile (cut, not escaped).
+
+    `filename` is the one that findings give lines of.
+    """
 
     step: str
     checks: tuple[CheckVerdict, ...]
     seed: int
     printed: str = ""
     seconds: float = 0.0
+    filename: str = ""
 
     @property
     def passed(self) -> bool:

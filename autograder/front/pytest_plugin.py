@@ -1,0 +1,285 @@
+"""The pytest plugin: `pytest exercises/step04` shows one line a check and what went wrong."""
+
+# Loaded whenever pytest starts in an environment with the kit: import next to nothing up here.
+from __future__ import annotations
+
+import shlex
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from autograder.core.step import Check, Step
+    from autograder.core.verdict import CheckVerdict, Verdict
+    from autograder.front.wording import Language
+
+_LETTERS = {"passed": ".", "failed": "F", "error": "E", "timeout": "T", "skipped": "s"}
+
+
+@dataclass(frozen=True)
+class StepChecks:
+    """What `checks_of` leaves in a test file, for the plugin to find."""
+
+    step: str
+
+
+def checks_of(step: str) -> StepChecks:
+    """The checks of a step ('step04'), as a test file names them:
+
+        test_feed_forward = checks_of("step04")
+
+    The file that is graded lies beside the test file and has the step's slug for its name.
+    """
+    return StepChecks(step)
+
+
+@dataclass
+class _Graded:
+    """One step graded on one file, and which of its checks pytest has run."""
+
+    step: Step
+    verdict: Verdict
+    asked: str  # what to call to grade it once more, below the folder pytest was started in
+    ran: dict[str, str] = field(default_factory=dict)  # name of the check -> output in this process
+
+
+class CheckFailed(Exception):
+    """A check was not passed; the message is for the learner."""
+
+
+_graded = pytest.StashKey[dict[tuple[Path, str], _Graded]]()
+_shown_reports = pytest.StashKey[list[pytest.TestReport]]()
+
+
+# ---------------------------------------------------------------- options
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("autograder", "Transformer by Building")
+    group.addoption(
+        "--against",
+        dest="autograder_against",
+        metavar="WHAT",
+        help="grade the model answers (`solutions`) or another file instead of your own",
+    )
+    group.addoption(
+        "--lang", dest="autograder_lang", choices=("en", "ko"), help="language of the verdicts"
+    )
+    group.addoption(
+        "--seed", dest="autograder_seed", type=int, help="draw the numbers of an earlier run"
+    )
+    group.addoption(
+        "--in-process",
+        dest="autograder_in_process",
+        action="store_true",
+        help="run your code without child process and limits, for a debugger",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[_graded] = {}
+    config.stash[_shown_reports] = []
+    against = config.getoption("autograder_against")
+    if against and against != "solutions" and not _against_file(config).is_file():
+        raise pytest.UsageError(f"--against: neither `solutions` nor a file: {against!r}")
+
+
+def _against_file(config: pytest.Config) -> Path:
+    return config.invocation_params.dir / config.getoption("autograder_against")
+
+
+def _language(config: pytest.Config) -> Language:
+    from autograder.front.wording import choose
+
+    return choose(config.getoption("autograder_lang"))
+
+
+# ---------------------------------------------------------------- collection
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makeitem(collector: Any, name: str, obj: object) -> list[CheckItem] | None:
+    """One item a check, in the place of the name that stands in the test file."""
+    if not isinstance(obj, StepChecks):
+        return None
+    from autograder.core.step import NoSuchStep, find_step
+
+    try:
+        step = find_step(obj.step)
+    except NoSuchStep as e:
+        raise collector.CollectError(str(e)) from None
+    return [
+        CheckItem.from_parent(collector, name=check.name, step=step, check=check)
+        for check in step.checks
+    ]
+
+
+class CheckItem(pytest.Item):
+    """One check of a step."""
+
+    def __init__(self, *, step: Step, check: Check, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.step, self.check = step, check
+
+    @property
+    def file(self) -> Path:
+        """The file that is graded."""
+        against = self.config.getoption("autograder_against")
+        if against == "solutions":
+            return self.step.solution
+        if against:
+            return _against_file(self.config)
+        return self.path.with_name(f"{self.step.slug}.py")
+
+    def runtest(self) -> None:
+        graded = _grade(self)
+        verdict = next(c for c in graded.verdict.checks if c.check == self.check.name)
+        graded.ran[self.check.name] = ""
+        self._note(verdict)
+        if verdict.state != "passed" and verdict.max_points:
+            raise CheckFailed(self._words(verdict, graded.verdict.filename))
+
+    def _note(self, verdict: CheckVerdict) -> None:
+        """For reports of every kind: --junitxml, and this plugin's own."""
+        state = verdict.state
+        if not verdict.max_points and state != "passed":
+            state = "remark"  # type: ignore[assignment]
+        self.user_properties += [
+            ("step", self.step.name),
+            ("check", verdict.check),
+            ("state", state),
+            ("points", verdict.points),
+            ("max_points", verdict.max_points),
+            ("misconceptions", ",".join(verdict.misconceptions)),
+        ]
+
+    def _words(self, verdict: CheckVerdict, filename: str) -> str:
+        from autograder.front import show
+
+        lang = _language(self.config)
+        title = show.title(self.check.name, self.step, lang)
+        told = show.message(verdict, self.step, lang, filename)
+        return f"{title} ({verdict.points}/{verdict.max_points})\n{told}"
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        if isinstance(excinfo.value, CheckFailed):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, None, str]:
+        return self.path, None, self.name
+
+
+def _grade(item: CheckItem) -> _Graded:
+    """The step graded on the item's file: once, however many of its checks are run."""
+    from autograder.core import engine
+    from autograder.front.wording import say
+
+    known = item.config.stash[_graded]
+    key = (item.file, item.step.name)
+    if key not in known:
+        engine.start()
+        from autograder.core.grading import grade
+        from autograder.core.subject import Source
+
+        try:
+            source = Source.read(item.file)
+        except FileNotFoundError:
+            path = item.file.name
+            text = say("cannot.no_file", _language(item.config), path=path)
+            raise CheckFailed(text) from None
+        except OSError as e:
+            facts = {"path": item.file.name, "reason": e.strerror or ""}
+            text = say("cannot.unreadable", _language(item.config), **facts)
+            raise CheckFailed(text) from None
+        verdict = grade(
+            item.step,
+            source,
+            seed=item.config.getoption("autograder_seed"),
+            in_process=item.config.getoption("autograder_in_process"),
+        )
+        known[key] = _Graded(item.step, verdict, _again(item))
+    return known[key]
+
+
+def _again(item: CheckItem) -> str:
+    """The command that grades the same once more."""
+    from autograder.front.show import near
+
+    place = near(item.path.parent)
+    words = ["pytest"] if place == "." else ["pytest", place]
+    against = item.config.getoption("autograder_against")
+    return shlex.join([*words, "--against", against] if against else words)
+
+
+# ---------------------------------------------------------------- what is shown
+
+
+def _ours(report: object) -> dict[str, Any]:
+    """What a check's item noted for its report; empty for anything else."""
+    if not isinstance(report, pytest.TestReport) or report.when != "call":
+        return {}
+    noted: dict[str, Any] = dict(report.user_properties)
+    return noted if noted.keys() >= {"step", "check", "state", "max_points"} else {}
+
+
+def pytest_report_teststatus(
+    report: pytest.TestReport, config: pytest.Config
+) -> tuple[str, str, str | tuple[str, dict[str, bool]]] | None:
+    noted = _ours(report)
+    if not noted:
+        return None
+    state = noted["state"]
+    if state == "remark":
+        return "remark", "r", ("REMARK", {"yellow": True})
+    category = state if state in ("passed", "skipped") else "failed"
+    word = f"{state.upper()} {noted['points']}/{noted['max_points']}"
+    return category, _LETTERS[state], word
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Generator[None]:
+    """In the place of pytest's own account of the checks: a block a step, and the sum."""
+    graded = list(config.stash[_graded].values())
+    kept = {}
+    for category, reports in terminalreporter.stats.items():
+        kept[category] = list(reports)
+        reports[:] = [r for r in reports if not _ours(r)]
+    try:
+        yield
+        if graded and not config.getoption("no_summary", False) and config.get_verbosity() > -2:
+            for text, markup in _account(graded, config):
+                terminalreporter.write_line(text, **markup)
+    finally:
+        for category, reports in kept.items():
+            terminalreporter.stats[category][:] = reports
+
+
+_MARKUP: dict[str, dict[str, bool]] = {
+    "title": {"bold": True},
+    "good": {"green": True},
+    "bad": {"red": True},
+    "quiet": {"light": True},
+    "plain": {},
+}
+
+
+def _account(graded: list[_Graded], config: pytest.Config) -> Iterator[tuple[str, dict[str, bool]]]:
+    from autograder.front import show
+
+    lang = _language(config)
+    details = config.getoption("tbstyle", "auto") != "no"
+    for one in graded:
+        yield "", {}
+        lines = show.block(
+            one.verdict, one.step, lang, again=one.asked, only=one.ran, details=details
+        )
+        for line in lines:
+            yield line.text, _MARKUP[line.style]
+    if len(graded) > 1:
+        yield "", {}
+        line = show.total([g.verdict for g in graded], lang)
+        yield line.text, _MARKUP[line.style]

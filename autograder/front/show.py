@@ -1,0 +1,152 @@
+"""A verdict as lines for a terminal: marks, titles, points, what was seen, what to do next."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from autograder.core.step import Check, NoSuchStep, Step, find_step
+from autograder.core.verdict import CheckVerdict, Verdict
+from autograder.front.wording import escape_lines, say, tell
+
+Style = Literal["title", "good", "bad", "quiet", "plain"]
+
+PRINTED = 4096  # bytes of learners' output that are shown
+
+_MARKS = {"passed": "✓", "failed": "✗", "skipped": "–", "error": "!", "timeout": "…"}
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line to show, already harmless, and how it is meant."""
+
+    text: str
+    style: Style = "plain"
+
+
+def block(
+    verdict: Verdict,
+    step: Step,
+    lang: str,
+    *,
+    again: str,
+    only: Collection[str] | None = None,
+    details: bool = True,
+) -> Iterator[Line]:
+    """Everything about one step: its checks, the learner's prints, the next command, the sum.
+
+    Args:
+        verdict, step: what is shown.
+        lang: "en" or "ko".
+        again: the command that grades this code once more.
+        only: names of the checks to show; None for all.
+        details: False leaves out all but a line a check and the sum.
+    """
+    shown = [c for c in verdict.checks if only is None or c.check in only]
+    told: set[str] = set()
+    for check in shown:
+        yield _heading(check, step, lang)
+        text = message(check, step, lang, verdict.filename)
+        if details and text not in told:
+            told.add(text)
+            yield from (Line(f"         {line}") for line in text.splitlines())
+    if details:
+        yield from _printed(verdict, lang)
+        yield from _next(verdict, shown, step, lang, again)
+    yield _sum(verdict, shown, step, lang)
+
+
+def message(check: CheckVerdict, step: Step, lang: str, filename: str) -> str:
+    """What is told about a check, several lines; empty where there is nothing to tell."""
+    file = _short(filename)
+    return "\n".join(tell(f, step, lang, check=check.check, file=file) for f in check.findings)
+
+
+def title(name: str, step: Step, lang: str) -> str:
+    """The title of a check."""
+    return _check(name, step).title[lang]
+
+
+def total(verdicts: Collection[Verdict], lang: str) -> Line:
+    """The sum over several steps."""
+    points, most = sum(v.points for v in verdicts), sum(v.max_points for v in verdicts)
+    text = say("show.points", lang, points=points, max_points=most)
+    good = all(v.passed for v in verdicts)
+    return Line(f"{say('show.total', lang)}  {text}", "good" if good else "bad")
+
+
+def _check(name: str, step: Step) -> Check:
+    return next(c for c in step.checks if c.name == name)
+
+
+def _heading(check: CheckVerdict, step: Step, lang: str) -> Line:
+    text = title(check.check, step, lang)
+    if check.max_points:
+        points = f"{check.points}/{check.max_points}"
+        style: Style = "good" if check.state == "passed" else "bad"
+        return Line(f"  {_MARKS[check.state]} {points:>5}  {text}", style)
+    mark = "✓" if check.state == "passed" else "·"
+    return Line(f"  {mark} {'':>5}  {text} ({say('show.remark', lang)})", "quiet")
+
+
+def _printed(verdict: Verdict, lang: str) -> Iterator[Line]:
+    lines = escape_lines(verdict.printed, PRINTED)
+    if lines:
+        yield Line("")
+        yield Line(say("show.printed", lang, limit=PRINTED), "quiet")
+        yield from (Line(f"  | {line}", "quiet") for line in lines)
+
+
+def _next(
+    verdict: Verdict, shown: list[CheckVerdict], step: Step, lang: str, again: str
+) -> Iterator[Line]:
+    """The commands to try next, of those that make sense here."""
+    wrong = [c for c in shown if c.max_points and c.state != "passed"]
+    unwritten = any(f.text == "not_implemented" for c in wrong for f in c.findings)
+    demo = Path(verdict.filename).with_name("demo.py")
+    yield Line("")
+    if unwritten:
+        yield Line(say("show.try_write", lang, file=_short(verdict.filename), again=again))
+    elif wrong:
+        yield Line(say("show.try_fix", lang, again=again))
+    if not unwritten and all(c.state == "failed" for c in wrong) and demo.is_file():
+        yield Line(say("show.try_demo", lang, demo=f"python {near(demo)}"))
+    if verdict.passed and not wrong:
+        yield from _following(step, lang)
+
+
+def _following(step: Step, lang: str) -> Iterator[Line]:
+    for number in range(step.number + 1, 19):
+        try:
+            later = find_step(number)
+        except NoSuchStep:
+            continue
+        yield Line(say("show.try_next", lang, step=later.name, title=later.title[lang]))
+        return
+
+
+def _sum(verdict: Verdict, shown: list[CheckVerdict], step: Step, lang: str) -> Line:
+    points, most = sum(c.points for c in shown), sum(c.max_points for c in shown)
+    text = f"{step.name}  {step.title[lang]}  "
+    text += say("show.points", lang, points=points, max_points=most)
+    if len(shown) < len(verdict.checks):
+        ran = say("show.some", lang, ran=len(shown), checks=len(verdict.checks))
+        text += f" ({ran})"
+    return Line(text, "good" if points == most else "bad")
+
+
+def _short(filename: str) -> str:
+    """A file's name as its author knows it: without the folders."""
+    return Path(filename).name
+
+
+def near(path: Path) -> str:
+    """A path as it is typed from here."""
+    try:
+        relative = os.path.relpath(path)
+    except ValueError:  # another drive
+        return str(path)
+    return str(path) if relative.startswith("..") else relative

@@ -1,0 +1,147 @@
+"""Words: the sentence for a finding, in the reader's language, with learners' text made harmless."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from autograder.core.step import Step, Words
+from autograder.core.verdict import Finding
+
+Language = Literal["en", "ko"]
+
+LANGUAGES: tuple[Language, ...] = ("en", "ko")
+
+# The first of these that is set says which language the reader has.
+_SETTINGS = ("AUTOGRADER_LANG", "LC_ALL", "LC_MESSAGES", "LANG")
+_LONGEST = 300  # characters of a learner's text in one place
+
+
+def choose(option: str | None = None) -> Language:
+    """The language to speak: as asked, as AUTOGRADER_LANG says, as the locale does, or English."""
+    wanted = next((s for s in (option, *map(os.environ.get, _SETTINGS)) if s), "en")
+    return next((name for name in LANGUAGES if wanted.lower().startswith(name)), "en")
+
+
+def say(key: str, lang: str, /, **facts: object) -> str:
+    """The text of that key with its placeholders filled; facts that are strings are escaped.
+
+    Raises:
+        KeyError: there is no such text, or a placeholder has no fact.
+    """
+    return texts()[key][lang].format_map({k: shown(v, lang) for k, v in facts.items()})
+
+
+def tell(finding: Finding, step: Step, lang: str, *, check: str = "", file: str = "") -> str:
+    """What a finding says; it may have several lines.
+
+    Args:
+        finding: key and facts, from the core.
+        step: whose labels and mistakes it speaks of.
+        lang: "en" or "ko".
+        check: the check it belongs to, for that check's own labels.
+        file: name of the learner's file, as it is to be shown.
+    """
+    facts = {"file": file, "message": "", "code": "", **finding.facts}
+    if "key" in facts:
+        facts["label"] = _label(step, check, str(facts["key"]), lang)
+    if "mistake" in facts:
+        mistake = step.misconception(str(facts["mistake"]))
+        facts |= {"name": mistake.name[lang], "question": mistake.question[lang]}
+    if "share" in facts:
+        facts["share"] = _percent(float(facts["share"]))
+    if "where" in facts:
+        facts["where"] = str(list(facts["where"]))
+    if finding.text == "difference.kind":
+        facts |= {k: _kind(str(facts[k]), lang) for k in ("seen", "asked")}
+    return _without_gaps(say(_key(finding), lang, **facts))
+
+
+def escape(text: str, longest: int = _LONGEST) -> str:
+    """Learners' text for one line of a terminal: whatever could act on it is spelt out.
+
+    Control characters, escape codes, line ends and marks of writing direction become visible;
+    what is longer than `longest` is cut.
+    """
+    cut = text if len(text) <= longest else f"{text[: longest - 1]}…"
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in cut)
+
+
+def escape_lines(text: str, longest: int = 4096) -> list[str]:
+    """The same for text of several lines."""
+    return [escape(line.expandtabs(), longest) for line in text[:longest].splitlines()]
+
+
+def shown(value: object, lang: str) -> str:
+    """A fact as a reader wants it: numbers short, shapes as shapes, text escaped."""
+    if value is None:
+        return say("word.nothing", lang)
+    if isinstance(value, bool):
+        return say("word.yes" if value else "word.no", lang)
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, Mapping):
+        value = [f"{k}: {shown(v, lang)}" for k, v in value.items()]
+    text = _sequence(value, lang) if isinstance(value, list | tuple) else str(value)
+    return escape(" ".join(text.split()) if "\n" in text else text)
+
+
+def texts() -> Mapping[str, Words]:
+    """Every text by key: {"load.syntax": {"en": ..., "ko": ...}}."""
+    return _texts()
+
+
+@cache
+def _texts() -> dict[str, Words]:
+    data = tomllib.loads(Path(__file__).with_name("texts.toml").read_text(encoding="utf-8"))
+    return dict(_flat(data, ""))
+
+
+def _flat(data: dict[str, Any], prefix: str) -> list[tuple[str, Words]]:
+    if all(isinstance(v, str) for v in data.values()):
+        return [(prefix, cast(Words, data))]
+    dot = f"{prefix}." if prefix else ""
+    return [pair for key, part in data.items() for pair in _flat(part, dot + key)]
+
+
+def _key(finding: Finding) -> str:
+    key = finding.text
+    if finding.facts.get("line", 0) is None or finding.facts.get("where") == []:
+        key += "_nowhere"
+    return key if key in texts() else f"{finding.text.split('.')[0]}.other"
+
+
+def _label(step: Step, check: str, key: str, lang: str) -> str:
+    own_first = sorted(step.checks, key=lambda c: c.name != check)
+    return next((c.labels[key][lang] for c in own_first if key in c.labels), key)
+
+
+def _kind(kind: str, lang: str) -> str:
+    """What stood in a tensor's place; the core says 'tensor' or 'tuple of 3'."""
+    several = re.fullmatch(r"(tuple|list) of (\d+)", kind)
+    if several:
+        return say("word.several", lang, kind=several[1], count=several[2])
+    return say("word.tensor", lang) if kind == "tensor" else kind
+
+
+def _percent(share: float) -> str:
+    return "100 %" if share >= 1 else f"{min(max(share * 100, 0.1), 99.9):.2g} %"
+
+
+def _sequence(value: list[Any] | tuple[Any, ...], lang: str) -> str:
+    if not value:
+        return say("word.none", lang)
+    parts = [shown(v, lang) for v in value]
+    if any(isinstance(v, str) for v in value):
+        return ", ".join(parts)
+    return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
+
+
+def _without_gaps(text: str) -> str:
+    """Leave out a line whose only placeholder was empty."""
+    return "\n".join(line.rstrip() for line in text.split("\n") if line.strip())
