@@ -20,7 +20,7 @@ class Unreadable(Exception):
 
 
 class Scalars:
-    """All trainable parameters of `module`, in registration, then storage order.
+    """All trainable parameters of `module`, in registration, then storage order; their values are kept.
 
     Raises:
         Unreadable: there are none, or two parameters share their memory.
@@ -31,10 +31,12 @@ class Scalars:
         self.count = sum(p.numel() for p in self.parameters)
         if not self.count:
             raise Unreadable("no_parameters")
+        fresh = self.vector()
         marks = torch.arange(self.count, dtype=torch.float32) / self.count
         self.write(marks)
         if not torch.equal(self.vector(), marks):
             raise Unreadable("shared_memory")
+        self.write(fresh)
 
     def vector(self) -> Tensor:
         """float32 (count,): a copy of the values."""

@@ -66,16 +66,16 @@ def layer_norm(
     def read(scalars: Scalars, call: Call) -> Map:
         return read_norm(scalars, call, features, draw)
 
-    dry = (torch.arange(features, dtype=torch.float32).view(1, 1, features),)
+    dry = (torch.arange(6.0 * features).view(2, 3, features),)
     return _settle(("norm", features), build, 0.0, shapes, read, dry, subject, draw)
 
 
 def canonical(shapes: Shapes, draw: Draw) -> dict[str, Tensor]:
-    """The weights every subject holds while it is probed; zeros for what a subject was found to lack."""
+    """The weights every subject holds while it is probed; zeros (a gain: ones) for what a subject was found to lack."""
     weights = {}
     for role, shape in shapes.items():
         if role in draw.terms.get("absent", ()):
-            weights[role] = torch.zeros(shape)
+            weights[role] = torch.full(shape, float(role == "gain"))
         elif len(shape) == 2:
             weights[role] = draw.normal(f"canon/{role}", *shape, scale=1.3 * shape[1] ** -0.5)
         elif role == "gain":

@@ -1,0 +1,246 @@
+"""Probes of step 06: what a layer normalization and a residual connection do, whoever wrote them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from autograder.core.draw import Draw
+from autograder.core.observation import Value, apart, see
+from autograder.core.subject import Subject
+from autograder.weights import settle
+from autograder.weights.scalars import Unreadable
+
+
+def norm_parameters(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """How many trainable numbers a normalization has."""
+    features = _size(draw)
+    norm = subject.LayerNorm(features)
+    norm(draw.normal("dry", 2, 3, features))
+    return {"count": _count(norm)}
+
+
+def norm_start(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """Gain and bias of a fresh normalization, whatever its formula is.
+
+    The input holds every cyclic shift of one centred row of spread 1, along each of its dims, so all statistics are
+    the same along any of them; and n(-x) = -n(x), so the sum of two outputs is twice the bias. Gains are told in
+    quarters: the formula's own factor, a few per cent, belongs to another check.
+    """
+    features = _size(draw)
+    row = draw.normal("row", features)
+    row = (row - row.mean()) / row.std()
+    i = torch.arange(features)
+    x = row[(i[:, None, None] + i[:, None] + i) % features]
+    norm = subject.LayerNorm(features).eval()
+    there, back = see(norm(x.clone())), see(norm(-x))
+    if not isinstance(there, Tensor) or not isinstance(back, Tensor):
+        return {"gain": there, "bias": back}
+    gain = ((there - back) / 2 * x).mean((0, 1)) / x.square().mean((0, 1))
+    return {"gain": gain.mul(4).round() / 4, "bias": ((there + back) / 2).mean((0, 1))}
+
+
+def norm_output(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """Values with the grader's gain and bias, for rows of different means and spreads near 1; other ranks, lengths."""
+    features = _size(draw)
+    norm, _ = _settled(subject, draw)
+    x = _rows(draw, "x", 2, 6, features)
+    kept = x.clone()
+    return {
+        "y": see(norm(x)),
+        "longer": see(norm(_rows(draw, "longer", 3, 9, features))),
+        "flat": see(norm(_rows(draw, "flat", 7, features))),
+        "deep": see(norm(_rows(draw, "deep", 2, 3, 4, features))),
+        "untouched": torch.equal(x, kept),
+    }
+
+
+def norm_eps(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """Rows whose spread is about as small as the eps that was asked for."""
+    eps = draw.pick("eps", (0.02, 0.03, 0.05))
+    norm = _settled_or_fresh(subject, draw, eps=eps)
+    return {"small": see(norm(eps * draw.normal("x", 2, 6, _size(draw))))}
+
+
+def norm_gradients(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """Whether the gradient is the slope of the subject's own output, along a few directions."""
+    norm = _settled_or_fresh(subject, draw)
+    x = _rows(draw, "x", 2, 6, _size(draw)).requires_grad_()
+    y = norm(x)
+    weigh = draw.normal("cotangent", *x.shape)
+    if not isinstance(y, Tensor) or y.shape != x.shape:
+        return {"connected": see(y)}
+    if not y.requires_grad:
+        return {"connected": False}
+    dx = torch.autograd.grad(y, x, weigh, allow_unused=True)[0]
+    if dx is None:
+        return {"connected": False}
+    found: dict[str, Value] = {"connected": True}
+    with torch.no_grad():
+        for i in range(3):
+            along = draw.normal(f"along{i}", *x.shape)
+            step = 3e-3
+            ahead, behind = norm(x + step * along), norm(x - step * along)
+            slope = ((ahead - behind) * weigh).sum() / (2 * step)
+            found[f"slope_{i}"] = float((dx * along).sum() - slope)
+    return found
+
+
+def norm_eps_default(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """Rows so small that the eps that is used when none is given shows."""
+    norm = _settled_or_fresh(subject, draw)
+    return {"tiny": see(norm(1e-6 * draw.normal("x", 2, 6, _size(draw))))}
+
+
+def norm_constant(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """A row whose features are all equal: is all finite?"""
+    x = torch.full((2, 3, _size(draw)), 0.5, requires_grad=True)
+    y = subject.LayerNorm(_size(draw))(x)
+    finite = bool(y.isfinite().all())
+    dx = torch.autograd.grad(y.sum(), x)[0]
+    return {"finite": finite, "finite_gradient": bool(dx.isfinite().all())}
+
+
+def residual_input(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """What the sublayer is called with, compared with what the subject's own normalization makes of x."""
+    norm, block = _norm_and_block(subject, draw)
+    x = _rows(draw, "x", 2, 6, _size(draw))
+    sublayer = Recorder(lambda h: h * 0.5)
+    block(x.clone(), sublayer)
+    norm(x.clone())
+    found: dict[str, Value] = {
+        "calls": len(sublayer.inputs),
+        "received": apart(sublayer.inputs[0], norm(x.clone())) if sublayer.inputs else None,
+        "extra": _count(block) - _count(norm),
+    }
+    for module in (norm, block):
+        for p in module.parameters():
+            p.data.mul_(1.5).add_(0.25)
+    block(x.clone(), sublayer)
+    close = found["calls"] == 1 and torch.allclose(sublayer.inputs[-1], norm(x.clone()), atol=1e-4)
+    return {**found, "follows": close}
+
+
+def residual_output(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """What is left of the output without x and without what the sublayer gave; and the gradient of x."""
+    size = _size(draw)
+    norm, block = _norm_and_block(subject, draw)
+    x = _rows(draw, "x", 2, 6, size)
+    kept = x.clone()
+    layer = nn.Linear(size, size).requires_grad_(False)
+    layer.weight.copy_(draw.normal("sublayer", size, size, scale=0.3))
+    zero = block(x, torch.zeros_like)
+    found: dict[str, Value] = {"of_zero": apart(zero, kept)}
+    for kind in ("function", "method", "module"):
+        found[f"of_{kind}"] = _left(block, x, kind, layer)
+    found["untouched"] = torch.equal(x, kept)
+    x = kept.clone().requires_grad_()
+    weigh = draw.normal("cotangent", *x.shape)
+    through = _gradient(layer(norm(x)), x, weigh)
+    found["gradient"] = apart(_gradient(block(x, layer), x, weigh), weigh + through)
+    return found
+
+
+def residual_dropout(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """Everything dropped in training; nothing dropped; and everything in eval mode, where nothing may be.
+
+    The sublayer gives the same tensor whatever it gets, so no normalization plays a part.
+    """
+    x, branch = _rows(draw, "x", 2, 6, _size(draw)), draw.normal("branch", 2, 6, _size(draw))
+    plain = Recorder(lambda h: branch)
+    _block(subject, draw, 0.0).eval()(x.clone(), plain)
+    found: dict[str, Value] = {}
+    for name, p, training in (("all", 1.0, True), ("nothing", 0.0, True), ("evaluated", 1.0, False)):
+        sublayer = Recorder(lambda h: branch)
+        block = _block(subject, draw, p).train(training)
+        outputs = [block(x.clone(), sublayer) for _ in range(2)]
+        repeats = _alike(outputs) and _alike(sublayer.inputs)
+        fed = repeats and plain.inputs and sublayer.inputs
+        found[f"{name}_repeats"] = repeats
+        found[f"{name}_branch"] = apart(outputs[0], x) if repeats else None
+        found[f"{name}_fed"] = apart(sublayer.inputs[0], plain.inputs[0]) if fed else None
+    return found
+
+
+def residual_scaling(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """By what the branch is multiplied when half of it is dropped, each value once."""
+    x = _rows(draw, "x", 8, 6, _size(draw))
+    branch = _block(subject, draw, 0.5).train()(x.clone(), torch.ones_like) - x
+    return {"factors": torch.unique(branch.detach().mul(1e3).round()) / 1e3}
+
+
+class Recorder(nn.Module):
+    """A sublayer that keeps what it is called with, and what it gave."""
+
+    def __init__(self, answer: Callable[[Tensor], Tensor]) -> None:
+        super().__init__()
+        self.answer = answer
+        self.inputs: list[Any] = []
+        self.outputs: list[Tensor] = []
+
+    def forward(self, h: Tensor) -> Tensor:
+        self.inputs.append(h.clone() if isinstance(h, Tensor) else h)
+        self.outputs.append(self.answer(h))
+        return self.outputs[-1].clone()
+
+
+def _size(draw: Draw) -> int:
+    return draw.pick("features", (11, 13, 15))
+
+
+def _rows(draw: Draw, name: str, *shape: int) -> Tensor:
+    """Rows of spread near 1 and different means."""
+    means = draw.normal(f"{name}/means", *shape[:-1], 1, scale=2.0)
+    return draw.normal(name, *shape) * draw.uniform(f"{name}/spreads", *shape[:-1], 1) + means
+
+
+def _count(module: nn.Module) -> int:
+    return sum(p.numel() for p in module.parameters() if p.requires_grad)
+
+
+def _settled(subject: Subject, draw: Draw, **eps: float) -> tuple[nn.Module, list[str]]:
+    features = _size(draw)
+    return settle.layer_norm(lambda _: subject.LayerNorm(features, **eps), features, subject, draw)
+
+
+def _settled_or_fresh(subject: Subject, draw: Draw, **eps: float) -> nn.Module:
+    """With the grader's gain and bias; on the terms of the subject where those cannot be written."""
+    try:
+        return _settled(subject, draw, **eps)[0]
+    except Unreadable:
+        subject.terms["absent"] = ["bias", "gain"]
+        return subject.LayerNorm(_size(draw), **eps).eval()  # type: ignore[no-any-return]
+
+
+def _norm_and_block(subject: Subject, draw: Draw) -> tuple[nn.Module, nn.Module]:
+    torch.manual_seed(0)  # should they start at random, then alike
+    norm = subject.LayerNorm(_size(draw)).eval()
+    return norm, _block(subject, draw, 0.0).eval()
+
+
+def _block(subject: Subject, draw: Draw, dropout: float) -> nn.Module:
+    torch.manual_seed(0)
+    return subject.SublayerConnection(_size(draw), dropout)  # type: ignore[no-any-return]
+
+
+def _alike(results: list[Any]) -> bool:
+    return all(isinstance(r, Tensor) and torch.equal(r, results[0]) for r in results)
+
+
+def _left(block: nn.Module, x: Tensor, kind: str, answer: Callable[[Tensor], Tensor]) -> Value:
+    recorder = Recorder(answer)
+    kinds = {"function": lambda h: recorder(h), "method": recorder.forward, "module": recorder}
+    y = block(x, kinds[kind])
+    return apart(y, x + recorder.outputs[0] if recorder.outputs else x)
+
+
+def _gradient(y: Any, x: Tensor, weigh: Tensor) -> Any:
+    if not isinstance(y, Tensor) or y.shape != weigh.shape:
+        return y
+    if not y.requires_grad:
+        return torch.zeros_like(x)
+    dx = torch.autograd.grad(y, x, weigh, allow_unused=True)[0]
+    return torch.zeros_like(x) if dx is None else dx
