@@ -11,7 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # For type checkers and editors; a step missing here still works, untyped.
+    from .decoder import *
+    from .embeddings import *
+    from .encoder import *
     from .feed_forward import *
+    from .masks import *
+    from .model import *
     from .multi_head import *
     from .residual import *
     from .scaled_dot_product import *

@@ -7,12 +7,29 @@ import torch
 from torch import Tensor, nn
 
 from transformer_ref import (
+    Decoder,
+    DecoderLayer,
+    Encoder,
+    EncoderLayer,
+    Generator,
     LayerNorm,
     MultiHeadedAttention,
+    PositionalEncoding,
     PositionwiseFeedForward,
     SublayerConnection,
     attention,
 )
+
+
+def encoder() -> Encoder:
+    attn, feed_forward = MultiHeadedAttention(3, 15), PositionwiseFeedForward(15, 20)
+    return Encoder(EncoderLayer(15, attn, feed_forward, 0.1), 1)
+
+
+def decoder() -> Decoder:
+    self_attn, src_attn = MultiHeadedAttention(3, 15), MultiHeadedAttention(3, 15)
+    return Decoder(DecoderLayer(15, self_attn, src_attn, PositionwiseFeedForward(15, 20), 0.1), 1)
+
 
 # How each piece is built, and how it is called on a sequence and its mask.
 PIECES = {
@@ -27,6 +44,10 @@ PIECES = {
         lambda: SublayerConnection(15, 0.1),
         lambda module, x, _: module(x, torch.tanh),
     ),
+    "positions": (lambda: PositionalEncoding(15, 0.1, 9), lambda module, x, _: module(x)),
+    "encoder": (encoder, lambda module, x, mask: module(x, mask)),
+    "decoder": (decoder, lambda module, x, mask: module(x, x, None, mask)),
+    "generator": (lambda: Generator(15, 11), lambda module, x, _: module(x)),
 }
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
 

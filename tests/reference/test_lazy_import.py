@@ -10,12 +10,22 @@ import pytest
 import transformer_ref
 
 EXPORTS = {
+    "Decoder",
+    "DecoderLayer",
+    "Embeddings",
+    "Encoder",
+    "EncoderDecoder",
+    "EncoderLayer",
+    "Generator",
     "LayerNorm",
     "MultiHeadedAttention",
+    "PositionalEncoding",
     "PositionwiseFeedForward",
     "SublayerConnection",
     "attention",
     "clones",
+    "make_model",
+    "subsequent_mask",
 }
 
 
