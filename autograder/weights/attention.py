@@ -1,8 +1,9 @@
 """Multi-head attention: which scalar is which cell of the four projections, however they are kept.
 
-With one key softmax is 1, so what has a gradient there is the value side (two layers, see `layers`); what acts besides
-with several keys is the query side. Dependence on the query's or the keys' features tells W_q from W_k; units that
-meet in a dot product are paired by switching some of them on; heads are seen with identities written everywhere.
+With one key softmax is 1, so what has a gradient there is the value side (two layers, `layers`);
+what acts besides with several keys is the query side. Dependence on the query's or the keys'
+features tells W_q from W_k; units that meet in a dot product are paired by switching some of them
+on; heads are seen with identities written everywhere.
 """
 
 from __future__ import annotations
@@ -56,9 +57,7 @@ def _alive_with_one_key(scalars: Scalars, call: Call, d: int, draw: Draw) -> Ten
 class _Scores:
     """The query side: W_q, b_q, W_k, b_k. Two sentences, two queries, three keys, small logits."""
 
-    def __init__(
-        self, scalars: Scalars, call: Call, d: int, draw: Draw, value: Tensor
-    ) -> None:
+    def __init__(self, scalars: Scalars, call: Call, d: int, draw: Draw, value: Tensor) -> None:
         self.scalars, self.call, self.d, self.draw, self.value = scalars, call, d, draw, value
         self.base = self._weights("base")
         self.tokens = self._tokens("")
@@ -83,8 +82,10 @@ class _Scores:
         biases = ~self.value & ~query & ~key
         b_q = biases & self._alive_at_zero_query(key)
         b_k = biases & ~b_q
-        if not query.any() or not key.any():
-            return self._unpaired(query | key, b_q | b_k)
+        if query.any() != key.any():
+            raise Unreadable("one_sided", found=int((query | key).sum()), **self._reads(query))
+        if not query.any():
+            return {"b_k": biases.nonzero().squeeze(-1)} if int(biases.sum()) == self.d else {}
         unit_q, unit_k = self._units(query, key, b_q, columns)
         n, d = self.d, self.d
         cells = {
@@ -93,15 +94,21 @@ class _Scores:
         }
         if b_q.any():
             cells["b_q"] = fill("b_q", (n,), b_q, (unit_q,))
-        if int(b_k.sum()) == n:  # never felt where softmax runs over keys: only its number can be seen
+        if (
+            int(b_k.sum()) == n
+        ):  # never felt where softmax runs over keys: only its number can be seen
             cells["b_k"] = b_k.nonzero().squeeze(-1)
         return cells
 
-    def _unpaired(self, matrices: Tensor, biases: Tensor) -> dict[str, Tensor]:
-        if bool(matrices.any()):
-            raise Unreadable("one_sided", found=int(matrices.sum()))
-        n = int(biases.sum())
-        return {"b_k": biases.nonzero().squeeze(-1)} if n == self.d else {}
+    def _reads(self, query: Tensor) -> dict[str, object]:
+        """Whose side the one that acts is, and which inputs the output depends on at all."""
+        inputs = [t.clone().requires_grad_() for t in self.tokens]
+        self.scalars.write(self.base)
+        output = self.call(*inputs)
+        found = torch.autograd.grad(output, inputs, self.cotangent, allow_unused=True)
+        names = ("query", "key", "value")
+        felt = [n for n, g in zip(names, found, strict=True) if g is not None and bool(g.any())]
+        return {"side": "query" if query.any() else "key", "reads": felt}
 
     def _acting(self) -> Tensor:
         total = torch.zeros(self.scalars.count)
@@ -115,7 +122,9 @@ class _Scores:
         """Members of W_q, members of W_k, and the column of each."""
         query, key, value = self.tokens
         self.scalars.write(self.base)
-        columns = codes.sort(self.d, lambda on: self._gradient([query * on, key * on, value]) != 0)
+        columns = codes.sort(
+            self.d, lambda on: self._gradient([query * on, key * on, value * on]) != 0
+        )
         columns[~acts] = codes.DEAD
         if bool((columns == codes.SEVERAL).any()):
             raise Unreadable("shared", plays=["column"])
@@ -128,7 +137,7 @@ class _Scores:
         return matrix & without, matrix & ~without, columns
 
     def _alive_at_zero_query(self, key: Tensor) -> Tensor:
-        """With every query exactly 0, a bias on the keys is felt by nobody and one on the queries is."""
+        """With every query exactly 0, a bias on the keys is not felt, and one on the queries is."""
         self.scalars.write(self.base * (self.value | key))
         return self._gradient(self.tokens) != 0
 
@@ -177,8 +186,17 @@ def _by_head(
         todo = [j for j in todo if j not in group]
     if sorted(order_q) != list(range(d)):
         return cells
-    orders = {"W_v": order_v, "b_v": order_v, "W_q": order_q, "b_q": order_q, "W_k": order_q, "b_k": order_q}
-    ordered = {role: index[orders[role]] if role in orders else index for role, index in cells.items()}
+    orders = {
+        "W_v": order_v,
+        "b_v": order_v,
+        "W_q": order_q,
+        "b_q": order_q,
+        "W_k": order_q,
+        "b_k": order_q,
+    }
+    ordered = {
+        role: index[orders[role]] if role in orders else index for role, index in cells.items()
+    }
     if "W_o" in cells:
         ordered["W_o"] = cells["W_o"][:, order_v]
     return ordered
@@ -187,8 +205,8 @@ def _by_head(
 def _heads_that_meet(scalars: Scalars, call: Call, d: int, draw: Draw, found: Map) -> Tensor:
     """bool (value unit, query unit): whether the two are in one head.
 
-    All projections are identities, so feature r of a query is unit r; sentence j asks for output j alone, and the
-    query features that its gradient reaches belong to j's head.
+    All projections are identities, so feature r of a query is unit r; sentence j asks for output j
+    alone, and the query features that its gradient reaches belong to j's head.
     """
     weights = {role: torch.zeros(index.shape) for role, index in found.cells.items()}
     weights |= {role: torch.eye(d) for role in ("W_q", "W_k", "W_v", "W_o") if role in weights}
