@@ -43,7 +43,7 @@ class Embeddings(nn.Module):
         ### BEGIN SOLUTION
         vectors = self.lut(x)
 
-        # The table starts with small numbers. Next to the positions, the words must not drown.
+        # In the model the table starts with small numbers. The positions must not drown the words.
         return vectors * math.sqrt(self.d_model)
         ### END SOLUTION
 
