@@ -1,0 +1,272 @@
+"""Probes of step 01: what scaled dot-product attention does, whoever wrote it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from autograder.core.draw import Draw
+from autograder.core.observation import Odd, Value, apart, see
+from autograder.core.subject import Subject, raised
+
+Inputs = tuple[Tensor, Tensor, Tensor]
+
+
+def output(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """Values without a mask, twice with other sizes, and which inputs were changed."""
+    inputs = _inputs(draw, "output", _batch(draw))
+    kept = [t.clone() for t in inputs]
+    first = see(_first(subject.attention(*inputs)))
+    pairs = zip(("query", "key", "value"), inputs, kept, strict=True)
+    changed = [name for name, now, before in pairs if not torch.equal(now, before)]
+    # Large scores, and a width of its own: nothing may be left over from the call before.
+    longer = subject.attention(*_inputs(draw, "longer", 5, scale=3.0, more=7))
+    return {"y": first, "longer": see(_first(longer)), "changed": changed}
+
+
+def weights(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """The second result, and whether it moves with the mask exactly when the output does."""
+    inputs = _inputs(draw, "weights", _batch(draw))
+    result = _call(subject, inputs)
+    masked = _call(subject, inputs, _padding(draw, inputs))
+    follows = _moved(_second(masked), _second(result)) == _moved(_first(masked), _first(result))
+    return {"returned": _form(result), "p_attn": see(_second(result)), "follows": follows}
+
+
+def mask(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """How far hidden keys differ from keys that are not there."""
+    inputs = _inputs(draw, "mask", _batch(draw), square=True)
+    query, key, value = inputs
+    padding = _padding(draw, inputs)
+    given = padding.clone()
+    padded = _first(subject.attention(query.clone(), key.clone(), value.clone(), given))
+    short = [
+        _call(subject, (q[None], k[None, seen[0]], v[None, seen[0]]))
+        for q, k, v, seen in zip(query, key, value, padding, strict=True)
+    ]
+    return {
+        "mask_acts": _moved(padded, _first(_call(subject, inputs))),
+        "padded": _apart_from_parts(padded, short, 0),
+        "by_query": _hidden_by_query(subject, inputs, _some_hidden(draw, inputs)),
+        "deep": _hidden_by_query(subject, *_deep(draw, inputs)),
+        "mask_kept": torch.equal(given, padding),
+    }
+
+
+def leading_dims(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """How far 4-D and 2-D inputs differ from the same numbers in 3-D."""
+    batch = _batch(draw)
+    inputs = _inputs(draw, "four", batch, 5 - batch, square=True)
+    padding = _padding(draw, inputs).unsqueeze(1)
+    four = _first(_call(subject, inputs, padding))
+    heads = [
+        _call(subject, (q, k, v), padding[:, 0])
+        for q, k, v in zip(*(t.unbind(1) for t in inputs), strict=True)
+    ]
+    seen = {"four_dims": _apart_from_parts(four, heads, 1)}
+    query, key, value = flat = _inputs(draw, "two", square=True)
+    alone = _first(_call(subject, (query[None], key[None], value[None])))
+    try:
+        two = _first(_call(subject, flat))
+    except Exception as e:  # what 4-D gave is kept: it tells mistakes apart that end the same here
+        return {**seen, "raised": raised(e, subject.label)}
+    shape = list(two.shape) if isinstance(two, Tensor) else see(two)
+    return {**seen, "two_dims": _apart_from_parts(alone, [two], 0), "two_shape": shape}
+
+
+def dropout(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """All dropped; half dropped where there is only one key; nothing dropped in eval mode."""
+    inputs = _inputs(draw, "dropout", _batch(draw), square=True)
+    plain = _first(_call(subject, inputs))
+    every = nn.Dropout(1.0)
+    dropped = _first(_call(subject, inputs, dropout=every.train()))
+    evaluated = _first(_call(subject, inputs, dropout=every.eval()))
+    query, key, value = _inputs(draw, "half", 1, square=True)
+    single = (query.repeat(1, 16, 1), key[:, :1], value[:, :1])
+    half = _first(_call(subject, single, dropout=nn.Dropout(0.5).train()))
+    return {
+        "dropout_acts": _moved(dropped, plain),
+        "all_dropped": see(dropped),
+        **_losses(see(half), see(_first(_call(subject, single)))),
+        "evaluated": apart(evaluated, plain),
+    }
+
+
+def gradients(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """How the output depends on all three inputs; under a mask, only that all is finite."""
+    inputs = _inputs(draw, "gradients", _batch(draw))
+    found = _gradients(subject, draw, inputs)
+    masked = _gradients(subject, draw, inputs, _padding(draw, inputs))
+    finite = all(bool(g.isfinite().all()) for g in masked if isinstance(g, Tensor))
+    return {**dict(zip(("dquery", "dkey", "dvalue"), found, strict=True)), "finite": finite}
+
+
+def mask_dtypes(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """How far masks of 0 and 1 differ from a mask of True and False."""
+    inputs = _inputs(draw, "dtypes", _batch(draw), square=True)
+    padding = _padding(draw, inputs)
+    plain = _first(_call(subject, inputs, padding))
+    dtypes = {"uint8": torch.uint8, "int64": torch.int64, "float32": torch.float32}
+    return {
+        name: apart(_first(_call(subject, inputs, padding.to(dtype))), plain)
+        for name, dtype in dtypes.items()
+    }
+
+
+def hidden_row(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """Whether a query that may look at nothing leaves all others finite; its own row is free."""
+    inputs = _inputs(draw, "hidden", _batch(draw))
+    padding = _padding(draw, inputs).repeat(1, inputs[0].size(1), 1)
+    padding[0, 0] = False
+    y = _first(_call(subject, inputs, padding))
+    others = y.flatten(0, 1)[1:] if isinstance(y, Tensor) and y.dim() == 3 else torch.zeros(0)
+    found = _gradients(subject, draw, inputs, padding, ignored=(0, 0))
+    tensors = [g for g in found if isinstance(g, Tensor)]
+    return {
+        "others_finite": bool(others.isfinite().all()),
+        "others_gradients_finite": all(
+            bool((g.flatten(0, 1)[1:] if i == 0 else g).isfinite().all())
+            for i, g in enumerate(tensors)
+        ),
+    }
+
+
+# ---------------------------------------------------------------- inputs and masks
+
+
+def _batch(draw: Draw) -> int:
+    return draw.pick("batch", (2, 3))
+
+
+def _inputs(
+    draw: Draw, name: str, *leading: int, scale: float = 1.5, more: int = 0, square: bool = False
+) -> Inputs:
+    """Query (..., Lq, d_k), key (..., Lk, d_k), value (..., Lk, d_v): no two sizes are alike.
+
+    With `square`, d_v is d_k, so that what is wrong with the values alone costs no second check.
+    """
+    lq, lk = draw.pick("lq", (5, 6)) + more, draw.pick("lk", (7, 8)) + more
+    d_k = draw.pick("d_k", (10, 11, 13)) + more
+    d_v = d_k if square else 4 + more
+    return (
+        draw.normal(f"{name}/query", *leading, lq, d_k, scale=scale),
+        draw.normal(f"{name}/key", *leading, lk, d_k),
+        draw.normal(f"{name}/value", *leading, lk, d_v),
+    )
+
+
+def _padding(draw: Draw, inputs: Inputs) -> Tensor:
+    """bool (B, 1, Lk): every sentence has keys to see and keys to hide, and no two have as many."""
+    batch, length = inputs[1].size(0), inputs[1].size(-2)
+    seen = draw.permutation("padding", length - 2)[:batch, None, None] + 2
+    return torch.arange(length) < seen
+
+
+def _some_hidden(draw: Draw, inputs: Inputs) -> Tensor:
+    """bool (Lq, Lk): every query has a key to see and one to hide."""
+    lq, lk = inputs[0].size(-2), inputs[1].size(-2)
+    seen = draw.normal("seen", lq, lk) > 0
+    row = torch.arange(lq)
+    seen[row, row], seen[row, row + 1] = True, False
+    return seen
+
+
+def _deep(draw: Draw, inputs: Inputs) -> tuple[Inputs, Tensor]:
+    """Scores near -900, one key to see for each query: its weight is 1 if hidden ones lie below."""
+    query, key, value = (t.clone() for t in inputs)
+    query[..., 0] = -900 * query.size(-1) ** 0.5
+    key[..., 0] = 1.0
+    chosen = draw.permutation("chosen", key.size(-2))[: query.size(-2)]
+    return (query, key, value), torch.arange(key.size(-2)) == chosen[:, None]
+
+
+# ---------------------------------------------------------------- calls and what they gave
+
+
+def _call(subject: Subject, inputs: Inputs, mask: Tensor | None = None, **more: nn.Module) -> Any:
+    """The result on copies, so that an edit in place costs no other observation."""
+    copies = [t.clone() for t in inputs]
+    return (
+        subject.attention(*copies, **more)
+        if mask is None
+        else subject.attention(*copies, mask.clone(), **more)
+    )
+
+
+def _first(result: Any) -> Any:
+    return result[0] if isinstance(result, tuple | list) and result else result
+
+
+def _second(result: Any) -> Any:
+    return result[1] if isinstance(result, tuple | list) and len(result) > 1 else None
+
+
+def _form(result: Any) -> str:
+    """What kind of thing was returned; any pair counts as a tuple of 2."""
+    if isinstance(result, tuple | list) and len(result) == 2:
+        return "tuple of 2"
+    seen = see(result)
+    return seen.kind if isinstance(seen, Odd) else "tensor"
+
+
+def _moved(one: Any, two: Any) -> bool:
+    gap = apart(one, two)
+    return not isinstance(gap, Tensor) or bool((gap != 0).any())
+
+
+def _apart_from_parts(whole: Any, parts: Sequence[Any], dim: int) -> Value:
+    """The whole minus the outputs of calls on its slices along `dim` (of size 1, or gone)."""
+    seen = see(whole)
+    if not isinstance(seen, Tensor) or seen.dim() <= dim or seen.size(dim) != len(parts):
+        return seen
+    gaps = []
+    for one, part in zip(seen.unbind(dim), map(_first, parts), strict=True):
+        if isinstance(part, Tensor) and part.dim() == seen.dim() and part.size(dim) == 1:
+            part = part.squeeze(dim)
+        gap = apart(one, part)
+        if not isinstance(gap, Tensor):
+            return gap
+        gaps.append(gap)
+    return torch.stack(gaps, dim)
+
+
+def _hidden_by_query(subject: Subject, inputs: Inputs, mask: Tensor) -> Value:
+    """The output under a mask (Lq, Lk), minus that of each query with only the keys it may see."""
+    query, key, value = inputs
+    parts = [
+        _call(subject, (query[:, i : i + 1], key[:, seen], value[:, seen]))
+        for i, seen in enumerate(mask)
+    ]
+    return _apart_from_parts(_first(_call(subject, inputs, mask)), parts, 1)
+
+
+def _losses(half: Value, whole: Value) -> dict[str, Value]:
+    """What half-dropped outputs are times whole ones, each number once; whether columns agree."""
+    if not isinstance(half, Tensor) or not isinstance(whole, Tensor) or half.shape != whole.shape:
+        return {"factors": half, "together": False}
+    factors = half / whole
+    together = bool((factors - factors[..., :1]).abs().max() < 1e-3)
+    return {"factors": torch.unique(factors.mul(1e3).round()) / 1e3, "together": together}
+
+
+def _gradients(
+    subject: Subject,
+    draw: Draw,
+    inputs: Inputs,
+    mask: Tensor | None = None,
+    ignored: tuple[int, ...] | None = None,
+) -> list[Value]:
+    """The gradients of a weighted sum of the output, of which the row `ignored` is no part."""
+    leaves = [t.clone().requires_grad_() for t in inputs]
+    y = _first(subject.attention(*leaves, *(() if mask is None else (mask.clone(),))))
+    if not isinstance(y, Tensor):
+        return [see(y)] * 3
+    if not y.requires_grad:
+        return ["no gradient"] * 3
+    cotangent = draw.normal("cotangent", *y.shape)
+    if ignored is not None:
+        cotangent[ignored] = 0
+    return [see(g) for g in torch.autograd.grad(y, leaves, cotangent, allow_unused=True)]
