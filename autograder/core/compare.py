@@ -52,9 +52,12 @@ def distance(asked: Tensor, seen: Tensor) -> float:
     if not asked.numel():
         return 0.0
     one, two = asked.double(), seen.double()
-    alike = (one == two) | (one.isnan() & two.isnan())
-    gap = (one - two).masked_fill(alike, 0).abs().max().item()
+    gap = (one - two).masked_fill(_alike(one, two), 0).abs().max().item()
     return gap / (1 + _largest(one)) if math.isfinite(gap) else math.inf
+
+
+def _alike(one: Tensor, two: Tensor) -> Tensor:
+    return (one == two) | (one.isnan() & two.isnan())
 
 
 def _largest(tensor: Tensor) -> float:
@@ -99,7 +102,8 @@ def _tensors_differ(key: str, asked: Tensor, seen: Value, tolerance: float) -> D
         return Difference(key, "not_finite", facts)
     if distance(asked, seen) <= tolerance:
         return None
-    far = (one - two).abs() > tolerance * (1 + _largest(one))
+    near = (one - two).abs() <= tolerance * (1 + _largest(one))
+    far = ~(near | _alike(one, two))  # a number where NaN was asked for is far, too
     where = far.nonzero()[0].tolist()
     facts = {
         "where": where,
