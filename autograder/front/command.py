@@ -1,4 +1,4 @@
-"""The command line: `autograder check 4` grades one file; `autograder regenerate` makes the stubs."""
+"""The command line: `autograder check 4` grades a file, `autograder regenerate` makes the stubs."""
 
 # What is slow to import (torch, rich) is imported where it is used: `autograder --help` is quick.
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from autograder.front.wording import LANGUAGES, Language, choose, say
+from autograder.front.wording import LANGUAGES, Language, choose, say, tell_fault
 
 if TYPE_CHECKING:
     from autograder.core.step import Step
@@ -86,15 +86,18 @@ def main() -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a terminal that cannot show ✓ or Korean
+    arguments = sys.argv[1:] or ["--help"]
     try:
-        arguments = sys.argv[1:] or ["--help"]
         return int(app(arguments, prog_name="autograder", standalone_mode=False) or 0)
     except CannotGrade as e:
         complaint = str(e)
     except Exception as e:
-        if not hasattr(e, "format_message"):  # not a wrong use of the command line
+        if hasattr(e, "format_message"):  # a wrong use of the command line
+            complaint = " ".join(e.format_message().split())
+        elif "--in-process" in arguments:
             raise
-        complaint = " ".join(e.format_message().split())
+        else:
+            complaint = tell_fault(e, choose())
     print(f"autograder: {complaint}", file=sys.stderr)
     return NOT_GRADED
 

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Generator, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Generator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,9 @@ import pytest
 
 if TYPE_CHECKING:
     from autograder.core.step import Check, Step
+    from autograder.core.subject import Source
     from autograder.core.verdict import CheckVerdict, Verdict
+    from autograder.front.account import Graded
     from autograder.front.wording import Language
 
 _LETTERS = {"passed": ".", "failed": "F", "error": "E", "timeout": "T", "skipped": "s"}
@@ -36,22 +38,11 @@ def checks_of(step: str) -> StepChecks:
     return StepChecks(step)
 
 
-@dataclass
-class _Graded:
-    """One step graded on one file, and which of its checks pytest has run."""
-
-    step: Step
-    verdict: Verdict
-    asked: str  # what to call to grade it once more, below the folder pytest was started in
-    ran: dict[str, str] = field(default_factory=dict)  # name of the check -> output in this process
-
-
 class CheckFailed(Exception):
     """A check was not passed; the message is for the learner."""
 
 
-_graded = pytest.StashKey[dict[tuple[Path, str], _Graded]]()
-_shown_reports = pytest.StashKey[list[pytest.TestReport]]()
+_graded = pytest.StashKey[dict[tuple[Path, str], Graded | Exception]]()
 
 
 # ---------------------------------------------------------------- options
@@ -81,7 +72,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[_graded] = {}
-    config.stash[_shown_reports] = []
     against = config.getoption("autograder_against")
     if against and against != "solutions" and not _against_file(config).is_file():
         raise pytest.UsageError(f"--against: neither `solutions` nor a file: {against!r}")
@@ -137,16 +127,21 @@ class CheckItem(pytest.Item):
     def runtest(self) -> None:
         graded = _grade(self)
         verdict = next(c for c in graded.verdict.checks if c.check == self.check.name)
-        graded.ran[self.check.name] = ""
+        graded.ran.add(self.check.name)
         self._note(verdict)
+        words = self._words(verdict, graded.verdict.filename)
         if verdict.state != "passed" and verdict.max_points:
-            raise CheckFailed(self._words(verdict, graded.verdict.filename))
+            raise CheckFailed(words)
+        if verdict.findings:
+            self.user_properties.append(("message", words))
 
     def _note(self, verdict: CheckVerdict) -> None:
         """For reports of every kind: --junitxml, and this plugin's own."""
-        state = verdict.state
-        if not verdict.max_points and state != "passed":
-            state = "remark"  # type: ignore[assignment]
+        from autograder.front.show import is_remark
+
+        state = "remark" if is_remark(verdict) else verdict.state
+        if state not in ("passed", "remark") and not verdict.max_points:
+            state = "skipped"  # advice that had nothing to look at
         self.user_properties += [
             ("step", self.step.name),
             ("check", verdict.check),
@@ -165,44 +160,59 @@ class CheckItem(pytest.Item):
         return f"{title} ({verdict.points}/{verdict.max_points})\n{told}"
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        from autograder.front.wording import tell_fault
+
         if isinstance(excinfo.value, CheckFailed):
             return str(excinfo.value)
-        return super().repr_failure(excinfo, style)
+        if self.config.getoption("tbstyle") in ("long", "native"):
+            return super().repr_failure(excinfo, style)
+        return tell_fault(excinfo.value, _language(self.config))
 
     def reportinfo(self) -> tuple[Path, None, str]:
         return self.path, None, self.name
 
 
-def _grade(item: CheckItem) -> _Graded:
+def _grade(item: CheckItem) -> Graded:
     """The step graded on the item's file: once, however many of its checks are run."""
-    from autograder.core import engine
-    from autograder.front.wording import say
+    from autograder.front.account import Graded
 
     known = item.config.stash[_graded]
     key = (item.file, item.step.name)
     if key not in known:
-        engine.start()
-        from autograder.core.grading import grade
-        from autograder.core.subject import Source
-
         try:
-            source = Source.read(item.file)
-        except FileNotFoundError:
-            path = item.file.name
-            text = say("cannot.no_file", _language(item.config), path=path)
-            raise CheckFailed(text) from None
-        except OSError as e:
-            facts = {"path": item.file.name, "reason": e.strerror or ""}
-            text = say("cannot.unreadable", _language(item.config), **facts)
-            raise CheckFailed(text) from None
-        verdict = grade(
-            item.step,
-            source,
-            seed=item.config.getoption("autograder_seed"),
-            in_process=item.config.getoption("autograder_in_process"),
-        )
-        known[key] = _Graded(item.step, verdict, _again(item))
-    return known[key]
+            known[key] = Graded(item.step, _verdict(item), _again(item))
+        except Exception as fault:
+            known[key] = fault
+    graded = known[key]
+    if isinstance(graded, Exception):
+        raise graded
+    return graded
+
+
+def _verdict(item: CheckItem) -> Verdict:
+    from autograder.core import engine
+
+    engine.start()
+    from autograder.core.grading import grade
+
+    return grade(
+        item.step,
+        _source(item.file),
+        seed=item.config.getoption("autograder_seed"),
+        in_process=item.config.getoption("autograder_in_process"),
+    )
+
+
+def _source(file: Path) -> Source:
+    from autograder.core.subject import Source
+    from autograder.core.verdict import Finding
+
+    try:
+        return Source.read(file)
+    except FileNotFoundError:
+        return Source("", str(file), Finding("load.no_file"))
+    except OSError as e:
+        return Source("", str(file), Finding("load.unreadable", {"reason": e.strerror or ""}))
 
 
 def _again(item: CheckItem) -> str:
@@ -243,7 +253,9 @@ def pytest_report_teststatus(
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Generator[None]:
     """In the place of pytest's own account of the checks: a block a step, and the sum."""
-    graded = list(config.stash[_graded].values())
+    from autograder.front.account import Graded, account
+
+    graded = [g for g in config.stash[_graded].values() if isinstance(g, Graded)]
     kept = {}
     for category, reports in terminalreporter.stats.items():
         kept[category] = list(reports)
@@ -251,35 +263,10 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Gen
     try:
         yield
         if graded and not config.getoption("no_summary", False) and config.get_verbosity() > -2:
-            for text, markup in _account(graded, config):
+            ours = [(n, r) for reports in kept.values() for r in reports if (n := _ours(r))]
+            details = config.getoption("tbstyle", "auto") != "no"
+            for text, markup in account(graded, ours, _language(config), details):
                 terminalreporter.write_line(text, **markup)
     finally:
         for category, reports in kept.items():
             terminalreporter.stats[category][:] = reports
-
-
-_MARKUP: dict[str, dict[str, bool]] = {
-    "title": {"bold": True},
-    "good": {"green": True},
-    "bad": {"red": True},
-    "quiet": {"light": True},
-    "plain": {},
-}
-
-
-def _account(graded: list[_Graded], config: pytest.Config) -> Iterator[tuple[str, dict[str, bool]]]:
-    from autograder.front import show
-
-    lang = _language(config)
-    details = config.getoption("tbstyle", "auto") != "no"
-    for one in graded:
-        yield "", {}
-        lines = show.block(
-            one.verdict, one.step, lang, again=one.asked, only=one.ran, details=details
-        )
-        for line in lines:
-            yield line.text, _MARKUP[line.style]
-    if len(graded) > 1:
-        yield "", {}
-        line = show.total([g.verdict for g in graded], lang)
-        yield line.text, _MARKUP[line.style]

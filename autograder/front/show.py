@@ -65,6 +65,12 @@ def message(check: CheckVerdict, step: Step, lang: str, filename: str) -> str:
     return "\n".join(tell(f, step, lang, check=check.check, file=file) for f in check.findings)
 
 
+def is_remark(check: CheckVerdict) -> bool:
+    """Advice that saw something to remark on."""
+    unwritten = any(f.text == "not_implemented" for f in check.findings)
+    return not check.max_points and check.state == "failed" and not unwritten
+
+
 def title(name: str, step: Step, lang: str) -> str:
     """The title of a check."""
     return _check(name, step).title[lang]
@@ -88,7 +94,7 @@ def _heading(check: CheckVerdict, step: Step, lang: str) -> Line:
         points = f"{check.points}/{check.max_points}"
         style: Style = "good" if check.state == "passed" else "bad"
         return Line(f"  {_MARKS[check.state]} {points:>5}  {text}", style)
-    mark = "✓" if check.state == "passed" else "·"
+    mark = "·" if is_remark(check) else _MARKS["passed" if check.state == "passed" else "skipped"]
     return Line(f"  {mark} {'':>5}  {text} ({say('show.remark', lang)})", "quiet")
 
 

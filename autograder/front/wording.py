@@ -1,10 +1,11 @@
-"""Words: the sentence for a finding, in the reader's language, with learners' text made harmless."""
+"""Words: the sentence for a finding, in the reader's language; learners' text made harmless."""
 
 from __future__ import annotations
 
 import os
 import re
 import tomllib
+import traceback
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -62,6 +63,14 @@ def tell(finding: Finding, step: Step, lang: str, *, check: str = "", file: str 
     return _without_gaps(say(_key(finding), lang, **facts))
 
 
+def tell_fault(error: BaseException, lang: str) -> str:
+    """One line about an error of the kit's own."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f"{Path(frames[-1].filename).name}, {frames[-1].lineno}" if frames else ""
+    kind = type(error).__name__
+    return say("cannot.fault", lang, kind=kind, message=str(error), place=place)
+
+
 def escape(text: str, longest: int = _LONGEST) -> str:
     """Learners' text for one line of a terminal: whatever could act on it is spelt out.
 
@@ -113,6 +122,8 @@ def _key(finding: Finding) -> str:
     key = finding.text
     if finding.facts.get("line", 0) is None or finding.facts.get("where") == []:
         key += "_nowhere"
+    if key == "difference.kind" and finding.facts["asked"] != "tensor":
+        key += "_other"
     return key if key in texts() else f"{finding.text.split('.')[0]}.other"
 
 
@@ -123,10 +134,13 @@ def _label(step: Step, check: str, key: str, lang: str) -> str:
 
 def _kind(kind: str, lang: str) -> str:
     """What stood in a tensor's place; the core says 'tensor' or 'tuple of 3'."""
-    several = re.fullmatch(r"(tuple|list) of (\d+)", kind)
-    if several:
+    if kind in ("None", "tensor"):
+        return say("word.tensor", lang) if kind == "tensor" else kind
+    if several := re.fullmatch(r"(tuple|list) of (\d+)", kind):
         return say("word.several", lang, kind=several[1], count=several[2])
-    return say("word.tensor", lang) if kind == "tensor" else kind
+    if shapes := re.fullmatch(r"(\(.*\)) and (\(.*\))", kind):
+        return say("word.shapes", lang, one=shapes[1], two=shapes[2])
+    return say("word.type", lang, kind=kind)
 
 
 def _percent(share: float) -> str:
