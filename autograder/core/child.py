@@ -1,4 +1,4 @@
-"""Inside the process that runs learners' code: load the source, run the probes, send back one frame for each."""
+"""Inside the process that runs learners' code: load it, run the probes, send back a frame for each."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import importlib
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ import torch
 from autograder.core.draw import Draw
 from autograder.core.given import REFERENCE, only_given
 from autograder.core.observation import Observation, encode
-from autograder.core.probing import observe
+from autograder.core.probing import Errors, observe
 from autograder.core.ready_made import watched
 from autograder.core.step import Step, given_to
 from autograder.core.subject import Source, load, raised
@@ -26,6 +26,9 @@ with suppress(ImportError):  # there is none on Windows, and no fork either
     import resource
 
 Wall = Callable[[], None]
+
+# How the child ends when it is not the learner's code that ends it.
+FAILED, OUT_OF_MEMORY = 70, 71
 
 
 @dataclass(frozen=True)
@@ -52,20 +55,24 @@ class Job:
 
 
 def prepare(step: Step) -> None:
-    """Do here, once, what every child would have to do for itself: imports, and a first use of the encoder."""
+    """Do once what every child would have to do for itself: imports, a first use of the encoder."""
     step.probes  # noqa: B018
     encode(Observation({"warm": torch.zeros(1)}))
     for slug in set(given_to(step).values()):
         importlib.import_module(f"{REFERENCE}.{slug}")
 
 
-def observations(job: Job) -> Iterator[Observation]:
-    """First what loading gave (no values when it went well), then each probe's observation."""
-    watch = watched(job.step.ready_made, job.source.filename)
-    with only_given(given_to(job.step)), watch as used:
+def observations(
+    job: Job, through: Errors = (KeyboardInterrupt,)
+) -> Generator[Observation, None, None]:
+    """First what loading gave (no values when it went well), then each probe's observation.
+
+    `through` as in `observe`.
+    """
+    with only_given(given_to(job.step)), watched(job.step.ready_made) as used:
         try:
-            subject = load(job.source, job.step.slug)
-        except KeyboardInterrupt:
+            subject = load(job.source, job.step.slug, job.step.allowed)
+        except through:
             raise
         except BaseException as e:
             yield Observation({"raised": raised(e, job.source.filename)})
@@ -73,15 +80,13 @@ def observations(job: Job) -> Iterator[Observation]:
         yield Observation()
         for name in job.probes:
             used.clear()
-            seen = observe(job.step.probes[name], subject, Draw(job.seed))
+            seen = observe(job.step.probes[name], subject, Draw(job.seed), through)
             if used:
                 seen.terms["ready_made"] = list(used)
             yield seen
 
 
-def work(
-    job: Job, result: int, log: int, limits: Limits, base: int, walls: Sequence[Wall]
-) -> None:
+def work(job: Job, result: int, log: int, limits: Limits, base: int, walls: Sequence[Wall]) -> None:
     """The forked child's whole life; never returns.
 
     Args:
@@ -89,38 +94,60 @@ def work(
         result: descriptor the frames are written to.
         log: descriptor that prints go to.
         limits: what may be taken.
-        base: bytes that the parent had mapped (see `mapped`), on top of which `limits.memory` is allowed.
+        base: bytes that the parent had mapped (see `mapped`); `limits.memory` is allowed on top.
         walls: called in order before any of the learner's code runs.
     """
-    code = 1
+    leave, code = os._exit, FAILED  # taken now: learners' code may put something else in its place
     try:
         os.setpgid(0, 0)
-        _own_streams(log)
-        torch.set_num_threads(1)  # first: an OpenMP pool that the parent has started would hang here
+        _own_streams(log, result)
+        # First: a child that asks for the OpenMP pool which its parent has started hangs.
+        torch.set_num_threads(1)
+        torch.set_num_threads = _one_thread  # type: ignore[assignment]
         gc.disable()  # a collection would touch, and so copy, every page of the parent
         _limit(limits, base)
         for wall in walls:
             wall()
-        for seen in observations(job):
-            frame = encode(seen)
-            while frame:
-                frame = frame[os.write(result, frame) :]
-            sys.stdout.flush()
-            sys.stderr.flush()
+        for seen in observations(job, through=()):
+            _send(result, encode(seen))
         code = 0
+    except MemoryError:
+        code = OUT_OF_MEMORY
     finally:
-        os._exit(code)
+        while True:  # the parent's code must not go on here, whatever a signal handler raises
+            with suppress(BaseException):
+                leave(code)
 
 
-def _own_streams(log: int) -> None:
-    """Prints and warnings go to the log, whatever the parent has done to its own streams."""
+def _send(result: int, frame: bytes) -> None:
+    while frame:
+        frame = frame[os.write(result, frame) :]
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(Exception):  # it may be closed, or something else by now
+            stream.flush()
+
+
+def _one_thread(threads: int) -> None:
+    """Stands for torch.set_num_threads."""
+
+
+def _own_streams(log: int, result: int) -> None:
+    """Prints and warnings go to the log; of the parent's files and sockets nothing stays open."""
     faulthandler.disable()
     nothing = os.open(os.devnull, os.O_RDONLY)
     for target, source in ((0, nothing), (1, log), (2, log)):
         os.dup2(source, target)
-    sys.stdin = open(0, encoding="utf-8", closefd=False)
-    sys.stdout = open(1, "w", encoding="utf-8", errors="replace", closefd=False)
-    sys.stderr = open(2, "w", encoding="utf-8", errors="replace", closefd=False)
+    with suppress(OSError):
+        for fd in map(int, os.listdir("/dev/fd")):
+            if fd > 2 and fd != result:
+                with suppress(OSError):
+                    os.close(fd)
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
+    # Line by line: what was printed before a crash or a time-out is seen.
+    for fd, name in ((1, "stdout"), (2, "stderr")):
+        stream = open(fd, "w", 1, encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
 
     def show(message, category, filename, lineno, file=None, line=None):  # type: ignore[no-untyped-def]
         sys.stderr.write(warnings.formatwarning(message, category, filename, lineno, line))
@@ -140,6 +167,8 @@ def mapped() -> int:
 
 def _limit(limits: Limits, base: int) -> None:
     wanted = {resource.RLIMIT_CORE: 0, resource.RLIMIT_FSIZE: limits.file}
+    # A loop must end even when the parent is killed and cannot end it.
+    wanted[resource.RLIMIT_CPU] = 2 * int(limits.step) + 2
     if base:  # without it the limit could not be told from what torch has mapped
         wanted[resource.RLIMIT_AS] = base + limits.memory
     for kind, value in wanted.items():

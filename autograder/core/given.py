@@ -26,7 +26,7 @@ class _Refuse(importlib.abc.MetaPathFinder):
     """Stands before every other finder and lets no module of the reference through."""
 
     def find_spec(self, fullname: str, path: object = None, target: object = None) -> None:
-        if fullname.split(".")[0] == REFERENCE:
+        if fullname in _reference_modules():
             raise NotGiven(fullname)
 
 
@@ -36,6 +36,7 @@ def only_given(given: Mapping[str, str]) -> Iterator[None]:
     _reference_modules()
     slugs = set(given.values())
     modules = {slug: importlib.import_module(f"{REFERENCE}.{slug}") for slug in sorted(slugs)}
+    pieces = _pieces()
     facade = ModuleType(REFERENCE, "The pieces of earlier steps.")
     facade.__path__ = []
     for export, slug in given.items():
@@ -45,9 +46,9 @@ def only_given(given: Mapping[str, str]) -> Iterator[None]:
     facade.__dict__["__all__"] = sorted(given)
 
     def refuse(name: str) -> object:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        raise NotGiven(f"{REFERENCE}.{name}")
+        if name in pieces:
+            raise NotGiven(f"{REFERENCE}.{name}")
+        raise AttributeError(f"module {REFERENCE!r} has no attribute {name!r}")
 
     facade.__dict__["__getattr__"] = refuse
     before = {name: sys.modules.pop(name) for name in _reference_modules() if name in sys.modules}
@@ -66,6 +67,13 @@ def only_given(given: Mapping[str, str]) -> Iterator[None]:
 
 @cache
 def _reference_modules() -> tuple[str, ...]:
-    """Names of the package and of all its modules; read from its folder, since walking `sys.modules` is slow."""
+    """Names of the package and its modules, from its folder: walking `sys.modules` is slow."""
     found = pkgutil.iter_modules(importlib.import_module(REFERENCE).__path__)
     return (REFERENCE, *(f"{REFERENCE}.{module.name}" for module in found))
+
+
+@cache
+def _pieces() -> frozenset[str]:
+    """Everything that the package offers: its exports, and its modules by their short names."""
+    exports = importlib.import_module(REFERENCE).__all__
+    return frozenset(exports) | {name.rpartition(".")[2] for name in _reference_modules()[1:]}

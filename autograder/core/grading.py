@@ -102,7 +102,8 @@ def _judged(step: Step, seen: Seen, seed: int) -> tuple[CheckVerdict, ...]:
 
 def _unwritten(differs: Difference) -> bool:
     """The stub is untouched there: nothing to diagnose."""
-    return differs.kind == "raised" and differs.facts["kind"] == "NotImplementedError"
+    # The line tells: torch raises the same for what it cannot do with a meta tensor.
+    return differs.kind == "raised" and "NotImplementedError" in differs.facts["code"]
 
 
 def _verdict(
@@ -137,6 +138,8 @@ def _told(differs: Difference) -> Finding:
         return Finding(f"unreadable.{differs.facts['reason']}", facts)
     if _unwritten(differs):
         return Finding("not_implemented", facts)
+    if differs.facts.get("kind") == "NotGiven":
+        return Finding("load.not_given", facts)
     return Finding(f"difference.{differs.kind}", facts)
 
 

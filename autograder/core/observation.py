@@ -8,12 +8,12 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 from torch import Tensor
 
 _HEADER = struct.Struct(">II")
+_LONGEST_TEXT = 1 << 20
 
 
 class Malformed(ValueError):
@@ -79,7 +79,7 @@ def encode(observation: Observation) -> bytes:
     return _HEADER.pack(len(text), len(body)) + text + body
 
 
-def frame_length(start: bytes) -> int | None:
+def frame_length(start: bytes | bytearray) -> int | None:
     """Length in bytes of the frame that begins so, or None while its header is not complete."""
     if len(start) < _HEADER.size:
         return None
@@ -94,17 +94,38 @@ def decode(frame: bytes) -> Observation:
     """
     try:
         size, rest = _HEADER.unpack_from(frame)
+        if len(frame) != _HEADER.size + size + rest or size > _LONGEST_TEXT:
+            raise Malformed("lengths do not fit")
         head = json.loads(frame[_HEADER.size : _HEADER.size + size])
-        tensors = load_tensors(frame[_HEADER.size + size : _HEADER.size + size + rest])
+        tensors = load_tensors(frame[_HEADER.size + size :])
         values: dict[str, Value] = {}
         for key in head["order"]:
-            values[str(key)] = tensors[key] if key in tensors else _from_plain(head["plain"][key])
-        terms = {str(k): [str(x) for x in v] for k, v in head["terms"].items()}
-        return Observation(values, terms, float(head["seconds"]))
-    except (SafetensorError, ValueError, KeyError, TypeError, AttributeError, struct.error) as e:
-        raise Malformed(str(e)) from None
-    except RecursionError:
-        raise Malformed("nested too deeply") from None
+            values[key] = tensors[key] if key in tensors else _from_plain(head["plain"][key])
+        return _checked(Observation(values, head["terms"], head["seconds"]))
+    except Exception as e:  # the bytes may be anything, and so may what the parsers make of them
+        raise Malformed(f"{type(e).__name__}: {e}"[:200]) from None
+
+
+def _checked(seen: Observation) -> Observation:
+    """The observation, if it is built as a probe's would be."""
+    texts = [*seen.values, *seen.terms, *(name for names in seen.terms.values() for name in names)]
+    right = (
+        all(isinstance(text, str) and len(text) <= 200 for text in texts)
+        and all(isinstance(names, list) for names in seen.terms.values())
+        and isinstance(seen.seconds, float)
+        and 0 <= seen.seconds < 1e6
+        and all(_says_why(key, seen.values[key]) for key in STOPPED if key in seen.values)
+    )
+    if not right:
+        raise Malformed("not what a probe sees")
+    return seen
+
+
+def _says_why(key: str, value: Value) -> bool:
+    if key == "raised":
+        return isinstance(value, Raised)
+    reason = {"unreadable": "reason", "unusable": "problem"}[key]
+    return isinstance(value, dict) and isinstance(value.get(reason), str)
 
 
 def _to_plain(value: Value) -> Any:
@@ -113,11 +134,29 @@ def _to_plain(value: Value) -> Any:
     return value
 
 
-def _from_plain(value: Any) -> Value:
+def _from_plain(value: Any, levels: int = 5) -> Value:
+    if not levels:
+        raise Malformed("nested too deeply")
     if isinstance(value, dict) and "$" in value:
-        kinds: dict[str, type[Raised] | type[Odd]] = {"Raised": Raised, "Odd": Odd}
-        return kinds[value["$"]](**{k: v for k, v in value.items() if k != "$"})
-    return value  # type: ignore[no-any-return]
+        return _record(**value)
+    if isinstance(value, dict):
+        return {k: _from_plain(v, levels - 1) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_from_plain(v, levels - 1) for v in value]
+    if isinstance(value, str):
+        value.encode()  # no half of a surrogate pair, which could not be shown
+    return value
+
+
+def _record(**value: Any) -> Raised | Odd:
+    record = {"Raised": Raised, "Odd": Odd}[value.pop("$")](**value)
+    for name, content in vars(record).items():
+        if name == "line" and (content is None or type(content) is int):
+            continue
+        _from_plain(content)
+        if not isinstance(content, str) or len(content) > 2000:
+            raise Malformed(f"{name} is no text")
+    return record
 
 
 def see(value: Any) -> Value:

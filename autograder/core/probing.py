@@ -8,26 +8,38 @@ from typing import TYPE_CHECKING
 
 from autograder.core.draw import Draw
 from autograder.core.observation import Observation, Value
+from autograder.core.settings import plain_torch
 from autograder.core.subject import Subject, Unusable, raised
 from autograder.weights.scalars import Unreadable
 
 if TYPE_CHECKING:
     from autograder.core.step import Probe
 
+Errors = tuple[type[BaseException], ...]
 
-def observe(probe: Probe, subject: Subject, draw: Draw) -> Observation:
-    """What the probe saw; an exception of the subject's is part of what was seen."""
+
+def observe(
+    probe: Probe, subject: Subject, draw: Draw, through: Errors = (KeyboardInterrupt,)
+) -> Observation:
+    """What the probe saw; an exception of the subject's is part of what was seen.
+
+    Args:
+        probe: what to run.
+        subject: what to run it on.
+        draw: where it takes its random numbers from.
+        through: exceptions that are not the subject's; none, where nobody sits at a keyboard.
+    """
     started = time.perf_counter()
     subject.terms = {}
     values: dict[str, Value]
     try:
-        with draw.torch_seeded("torch"):
+        with plain_torch(), draw.torch_seeded("torch"):
             values = probe(subject, draw)
     except Unreadable as e:
         values = {"unreadable": {"reason": e.reason, **e.facts}}
     except Unusable as e:
         values = {"unusable": {"problem": e.problem, **e.facts}}
-    except (KeyboardInterrupt, GeneratorExit):
+    except through:
         raise
     except BaseException as e:  # SystemExit and home-made ones too: they are the subject's
         values = {"raised": raised(e, subject.label)}

@@ -1,4 +1,4 @@
-"""Notice when learners' code calls the ready-made part of torch that the step asks them to write."""
+"""Notice when learners' code calls the ready-made part of torch that the step asks for."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from types import FrameType
 from typing import Any
 from unittest.mock import patch
 
+from autograder.core.given import REFERENCE
+
 
 @contextmanager
-def watched(names: Sequence[str], filename: str) -> Iterator[list[str]]:
-    """Inside, the list grows by each of `names` (dotted paths) that code of `filename` calls.
+def watched(names: Sequence[str]) -> Iterator[list[str]]:
+    """Inside, the list grows by each of `names` (dotted paths) that anyone but a given piece calls.
 
-    The call itself goes through: what it costs is decided elsewhere. A given piece may use them freely.
+    The call need not stand in the learner's file: a subclass or a partial is called from the probe
+    itself. It goes through: what it costs is decided elsewhere.
     """
     used: list[str] = []
     with ExitStack() as stack:
@@ -24,7 +27,7 @@ def watched(names: Sequence[str], filename: str) -> Iterator[list[str]]:
             home, _, attribute = name.rpartition(".")
             module = importlib.import_module(home)
             original = getattr(module, attribute)
-            note = functools.partial(_note, used, name, filename)
+            note = functools.partial(_note, used, name)
             if isinstance(original, type):
                 constructor = original.__dict__["__init__"]
                 stack.enter_context(patch.object(original, "__init__", _noting(constructor, note)))
@@ -42,8 +45,12 @@ def _noting(function: Callable[..., Any], note: Callable[[FrameType | None], Non
     return call
 
 
-def _note(used: list[str], name: str, filename: str, frame: FrameType | None) -> None:
-    while frame is not None and str(frame.f_globals.get("__name__", "")).split(".")[0] == "torch":
+def _note(used: list[str], name: str, frame: FrameType | None) -> None:
+    while frame is not None and _package(frame) == "torch":
         frame = frame.f_back
-    if frame is not None and frame.f_code.co_filename == filename and name not in used:
+    if name not in used and (frame is None or _package(frame) != REFERENCE):
         used.append(name)
+
+
+def _package(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "")).split(".")[0]

@@ -12,15 +12,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from autograder.core.child import Job, Limits, Wall, mapped, observations, prepare, work
+from autograder.core.child import (
+    FAILED,
+    OUT_OF_MEMORY,
+    Job,
+    Limits,
+    Wall,
+    mapped,
+    observations,
+    prepare,
+    work,
+)
 from autograder.core.observation import Malformed, Observation, decode, frame_length
+from autograder.core.settings import put_back
 
 
 @dataclass(frozen=True)
 class Lost:
     """No observation: the process stopped, was stopped, or answered something that is none."""
 
-    kind: Literal["timeout", "exit", "signal", "malformed", "skipped"]
+    kind: Literal["timeout", "exit", "signal", "memory", "malformed", "skipped"]
     detail: str = ""
 
 
@@ -48,8 +59,8 @@ def run(
 ) -> Seen:
     """Load the job's source and run its probes.
 
-    A probe that kills its process or does not come back costs itself only: the rest go on in a new child. After a
-    time-out the other probes of the same export (`exports`: probe -> export) are skipped.
+    A probe that kills its process or does not come back costs itself only: the rest go on in a new
+    child. After a time-out the other probes of the same export are skipped.
 
     Args:
         job: what to run.
@@ -66,7 +77,9 @@ def run(
     seen: Seen | None = None
     todo = list(job.probes)
     while True:
-        part = _Child(Job(job.source, job.step, tuple(todo), job.seed), limits, walls).seen(deadline)
+        part = _Child(Job(job.source, job.step, tuple(todo), job.seed), limits, walls).seen(
+            deadline
+        )
         if seen is None:
             seen = part
         else:
@@ -75,7 +88,11 @@ def run(
         if isinstance(part.loaded, Lost) or part.loaded.values:
             lost = part.loaded if isinstance(part.loaded, Lost) else Lost("skipped")
             seen.probes |= {name: lost for name in todo if name not in seen.probes}
-        late = {exports[n] for n, o in seen.probes.items() if isinstance(o, Lost) and o.kind == "timeout"}
+        late = {
+            exports[n]
+            for n, o in seen.probes.items()
+            if isinstance(o, Lost) and o.kind == "timeout"
+        }
         for name in job.probes:
             if name not in seen.probes and (exports[name] in late or time.monotonic() > deadline):
                 seen.probes[name] = Lost("skipped", "timeout")
@@ -85,9 +102,9 @@ def run(
 
 
 def _here(job: Job) -> Seen:
-    results = observations(job)
-    seen = Seen(next(results))
-    seen.probes = dict(zip(job.probes, results, strict=False))
+    with put_back(job.source.filename), contextlib.closing(observations(job)) as results:
+        seen = Seen(next(results))
+        seen.probes = dict(zip(job.probes, results, strict=False))
     for name in job.probes:
         seen.probes.setdefault(name, Lost("skipped"))
     return seen
@@ -98,64 +115,71 @@ class _Child:
 
     def __init__(self, job: Job, limits: Limits, walls: Sequence[Wall]) -> None:
         self.job, self.limits = job, limits
+        self.status: int | None = None
+        self.buffer = bytearray()
+        self.printed = bytearray()
         self.result, result = os.pipe()
         self.log, log = os.pipe()
         base = mapped()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # threads of BLAS: the child uses none
-            self.pid = os.fork()
-        if not self.pid:
-            os.close(self.result)
-            os.close(self.log)
-            work(job, result, log, limits, base, walls)
-        os.close(result)
-        os.close(log)
-        self.buffer = bytearray()
-        self.printed = bytearray()
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter(
+                    "ignore", DeprecationWarning
+                )  # threads of BLAS: the child uses none
+                self.pid = os.fork()
+            if not self.pid:
+                work(job, result, log, limits, base, walls)
+        except OSError:  # no process to be had
+            self._close()
+            raise
+        finally:
+            os.close(result)
+            os.close(log)
 
     def seen(self, deadline: float) -> Seen:
-        names = ["", *self.job.probes]
-        found: list[Observation | Lost] = []
+        """What came of loading and of each probe, up to the first that was lost."""
+        probes: dict[str, Observation | Lost] = {}
         try:
-            while len(found) < len(names):
-                allowed = self.limits.probe if found else self.limits.load
-                found.append(self._next(min(deadline, time.monotonic() + allowed)))
-                if isinstance(found[-1], Lost) or (len(found) == 1 and found[0].values):  # type: ignore[union-attr]
+            loaded = self._next(min(deadline, time.monotonic() + self.limits.load))
+            if isinstance(loaded, Observation) and loaded.values.keys() - {"raised"}:
+                loaded = Lost("malformed", "loading tells of nothing but an exception")
+            well = isinstance(loaded, Observation) and not loaded.values
+            for name in self.job.probes if well else ():
+                probes[name] = self._next(min(deadline, time.monotonic() + self.limits.probe))
+                if isinstance(probes[name], Lost):
                     break
         finally:
-            last = found[-1] if found else None
-            status = self._end(ended=isinstance(last, Lost) and last.kind == "exit")
-        if isinstance(last, Lost) and last.kind == "exit":
-            found[-1] = _death(status)
-        text = bytes(self.printed).decode("utf-8", "replace")
-        return Seen(found[0], dict(zip(names[1:], found[1:], strict=False)), text)
+            self._end()
+        return Seen(loaded, probes, self.printed.decode("utf-8", "replace"))
 
     def _next(self, deadline: float) -> Observation | Lost:
         while True:
             length = frame_length(self.buffer)
             if length is not None and length > self.limits.frame:
-                return Lost("malformed")
+                return Lost("malformed", "too long")
             if length is not None and len(self.buffer) >= length:
                 frame = bytes(self.buffer[:length])
                 del self.buffer[:length]
                 try:
                     return decode(frame)
                 except Malformed as e:
-                    return Lost("malformed", str(e)[:200])
+                    return Lost("malformed", str(e))
             if not self._read(deadline):
-                return Lost("timeout" if time.monotonic() >= deadline else "exit")
+                return Lost("timeout") if time.monotonic() >= deadline else self._death()
 
     def _read(self, deadline: float) -> bool:
-        """Take what has come; False when time is over or the results have ended."""
+        """Take what has come; False when time is over or there will be no more."""
         while (left := deadline - time.monotonic()) > 0:
-            open_ends = [fd for fd in (self.result, self.log) if fd >= 0]
-            ready, _, _ = select.select(open_ends, [], [], left)
+            gone = self._gone()  # asked first: what it has written is then all there
+            ready = _ready([self.result, self.log], 0 if gone else min(left, 0.1))
             if self.log in ready:
                 self._read_log()
             if self.result in ready:
                 data = os.read(self.result, 1 << 16)
                 self.buffer += data
                 return bool(data)
+            if gone:  # something it has started holds the other end
+                return False
         return False
 
     def _read_log(self) -> None:
@@ -165,33 +189,49 @@ class _Child:
             os.close(self.log)
             self.log = -1
 
-    def _drain(self, deadline: float) -> None:
-        while self.log >= 0 and select.select([self.log], [], [], max(0, deadline - time.monotonic()))[0]:
-            self._read_log()
+    def _gone(self) -> bool:
+        if self.status is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            self.status = status if pid else None
+        return self.status is not None
 
-    def _end(self, ended: bool) -> int:
-        """Stop the child and whatever it has started in its process group; its exit status.
-
-        Args:
-            ended: its results have ended by themselves, so give it a moment to say how.
-        """
-        patience = time.monotonic() + (0.3 if ended else 0)
-        while not os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
-            if time.monotonic() >= patience:
-                break
+    def _death(self) -> Lost:
+        """How it ended; it has a moment for that."""
+        patience = time.monotonic() + 0.3
+        while not self._gone() and time.monotonic() < patience:
             time.sleep(0.002)
-        for stop in (os.killpg, os.kill):  # before it is reaped, so that its number is surely its own
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                stop(self.pid, signal.SIGKILL)
-        status = os.waitpid(self.pid, 0)[1]
-        self._drain(time.monotonic() + 0.02)
+        if self.status is None:
+            return Lost("malformed", "it goes on, and will say nothing more")
+        if os.WIFSIGNALED(self.status):
+            return Lost("signal", signal.Signals(os.WTERMSIG(self.status)).name)
+        code = os.WEXITSTATUS(self.status)
+        if code == OUT_OF_MEMORY:
+            return Lost("memory")
+        return Lost("malformed", "none") if code == FAILED else Lost("exit", str(code))
+
+    def _end(self) -> None:
+        """Stop the child and what it has started in its process group; read its last prints."""
+        if not self._gone():
+            os.kill(self.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)
+        if self.status is None:
+            self.status = os.waitpid(self.pid, 0)[1]
+        end = time.monotonic() + 0.02
+        while self.log >= 0 and _ready([self.log], end - time.monotonic()):
+            self._read_log()
+        self._close()
+
+    def _close(self) -> None:
         os.close(self.result)
         if self.log >= 0:
             os.close(self.log)
-        return status
 
 
-def _death(status: int) -> Lost:
-    if os.WIFSIGNALED(status):
-        return Lost("signal", signal.Signals(os.WTERMSIG(status)).name)
-    return Lost("exit", str(os.WEXITSTATUS(status)))
+def _ready(ends: Sequence[int], seconds: float) -> set[int]:
+    """Which descriptors can be read now; waits at most `seconds` for one. Negative ones are none."""
+    poll = select.poll()  # select.select takes no descriptor beyond 1023
+    for end in ends:
+        if end >= 0:
+            poll.register(end, select.POLLIN)
+    return {end for end, _ in poll.poll(max(0, seconds) * 1000)}

@@ -87,7 +87,10 @@ class Misconception:
 
 @dataclass(frozen=True)
 class Step:
-    """One lesson of the course; `slug` names its files in every place."""
+    """One lesson of the course; `slug` names its files in every place.
+
+    Calling one of `ready_made` (dotted paths in torch) costs the main check; an export in `allowed` may be torch's own.
+    """
 
     number: int
     slug: str
@@ -96,6 +99,7 @@ class Step:
     checks: tuple[Check, ...]
     misconceptions: tuple[Misconception, ...]
     ready_made: tuple[str, ...] = ()
+    allowed: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -166,6 +170,7 @@ def _read(path: Path) -> Step:
         checks=checks,
         misconceptions=mistakes,
         ready_made=tuple(data.get("ready_made", ())),
+        allowed=tuple(data.get("allowed", ())),
     )
 
 

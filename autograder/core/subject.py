@@ -6,15 +6,17 @@ import difflib
 import importlib
 import linecache
 import sys
-import traceback
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import decode_source
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from autograder.core.observation import Raised
+from torch import Tensor
+
+from autograder.core.compare import kind_of
+from autograder.core.observation import Raised, see
 from autograder.core.step import Step
 from autograder.core.verdict import Finding
 
@@ -61,11 +63,15 @@ class Unusable(Exception):
 class Subject:
     """Exports by name (`subject.attention`), and what the probes noted about them.
 
-    `memo` keeps maps of weights that were read; `terms` what the subject was found to lack.
+    `memo` keeps maps of weights that were read; `terms` what the subject was found to lack. The exports in `allowed` may
+    be torch's own.
     """
 
-    def __init__(self, namespace: Mapping[str, Any], label: str) -> None:
+    def __init__(
+        self, namespace: Mapping[str, Any], label: str, allowed: Sequence[str] = ()
+    ) -> None:
         self._namespace = namespace
+        self._allowed = allowed
         self.label = label
         self.memo: dict[Any, Any] = {}
         self.terms: dict[str, list[str]] = {}
@@ -75,10 +81,12 @@ class Subject:
             raise AttributeError(name)
         if name not in self._namespace:
             close = difflib.get_close_matches(name, self._own_names(), n=1, cutoff=0.6)
-            raise Unusable("missing_close" if close else "missing", export=name, close="".join(close))
+            raise Unusable(
+                "missing_close" if close else "missing", export=name, close="".join(close)
+            )
         found = self._namespace[name]
         home = str(getattr(found, "__module__", ""))
-        if home == "torch" or home.startswith("torch."):
+        if name not in self._allowed and home.split(".")[0] == "torch":
             raise Unusable("ready_made", export=name, found=getattr(found, "__qualname__", home))
         if not callable(found):
             raise Unusable("not_callable", export=name, kind=type(found).__name__)
@@ -86,6 +94,17 @@ class Subject:
 
     def _own_names(self) -> list[str]:
         return [k for k, v in self._namespace.items() if callable(v) and not k.startswith("_")]
+
+
+def ordinary(value: object) -> None:
+    """Let an ordinary tensor pass.
+
+    Raises:
+        Unusable: it is something else, and says what.
+    """
+    seen = see(value)
+    if not isinstance(seen, Tensor):
+        raise Unusable("not_tensor", kind=kind_of(seen))
 
 
 def reference(step: Step) -> Subject:
@@ -101,7 +120,7 @@ def trusted(source: Source, label: str) -> Subject:
     return Subject(module.__dict__, label)
 
 
-def load(source: Source, name: str) -> Subject:
+def load(source: Source, name: str, allowed: Sequence[str] = ()) -> Subject:
     """Execute a learner's text as a module called `name`. Only ever called where learners' code runs.
 
     Whatever the text raises is let through; `raised` turns it into an observation.
@@ -115,23 +134,40 @@ def load(source: Source, name: str) -> Subject:
     lines = source.text.splitlines(keepends=True)
     linecache.cache[source.filename] = (len(source.text), None, lines, source.filename)
     exec(compile(source.text, source.filename, "exec"), module.__dict__)
-    return Subject(module.__dict__, source.filename)
+    return Subject(module.__dict__, source.filename, allowed)
 
 
 def raised(error: BaseException, filename: str) -> Raised:
-    """The error as it is observed: with the innermost line of `filename` it passed through, if any."""
-    kind, message = type(error).__name__, _text_of(error)
-    if isinstance(error, SyntaxError):
-        return Raised(kind, error.msg or "", error.lineno, (error.text or "").strip()[:200])
-    own = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == filename]
-    if not own:
+    """The error as it is observed: with the innermost line of `filename` it passed through, if any.
+
+    Nothing that the learner's class says about itself is trusted to be what it should be.
+    """
+    kind = _clean(type.__dict__["__name__"].__get__(type(error)), 200)
+    if isinstance(error, SyntaxError) and error.filename == filename:
+        line = error.lineno if isinstance(error.lineno, int) else None
+        return Raised(kind, _clean(error.msg, 1000), line, _clean(error.text, 200).strip())
+    message = _text_of(error)
+    frame, step = None, error.__traceback__
+    while step is not None:
+        if step.tb_frame.f_code.co_filename == filename:
+            frame = step
+        step = step.tb_next
+    if frame is None:
         return Raised(kind, message)
-    frame = own[-1]
-    return Raised(kind, message, frame.lineno, (frame.line or "")[:200], frame.name)
+    code = linecache.getline(filename, frame.tb_lineno).strip()
+    function = frame.tb_frame.f_code.co_name
+    return Raised(kind, message, frame.tb_lineno, _clean(code, 200), _clean(function, 200))
 
 
 def _text_of(error: BaseException) -> str:
     try:
-        return str(error)[:1000]
+        return _clean(str(error), 1000)
     except BaseException:  # a learner's exception may fail to print itself
         return ""
+
+
+def _clean(text: object, longest: int) -> str:
+    """At most `longest` characters, as a plain str that UTF-8 can hold; '' for what is no str."""
+    if not isinstance(text, str):
+        return ""
+    return str.__getitem__(text, slice(longest)).encode("utf-8", "backslashreplace").decode()

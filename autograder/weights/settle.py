@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from autograder.core.draw import Draw
-from autograder.core.subject import Subject, Unusable
+from autograder.core.subject import Subject, Unusable, ordinary
 from autograder.weights.attention import read_attention
 from autograder.weights.layers import Map, Shape, read_layers
 from autograder.weights.norm import read_norm
@@ -26,7 +26,7 @@ def feed_forward(
 
     Raises:
         Unreadable: it could not be seen which weight does what.
-        Unusable: what was built is no `nn.Module`.
+        Unusable: what was built is no `nn.Module`, or gives no tensor.
     """
     shapes: Shapes = {
         "W_in": (shape.hidden, shape.d_in),
@@ -122,5 +122,5 @@ def _made(build: Build, dropout: float, dry: tuple[Tensor, ...]) -> nn.Module:
         raise Unusable("not_module", kind=type(module).__name__)
     module.eval()
     with torch.no_grad():
-        module(*(t.clone() for t in dry))
+        ordinary(module(*(t.clone() for t in dry)))
     return module

@@ -1,0 +1,86 @@
+"""What learners' code may change for the whole process: as probes expect it, and put back."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+
+import torch
+
+
+@contextmanager
+def plain_torch() -> Iterator[None]:
+    """Inside: float32, the CPU, gradients, whatever a learner's file or another probe has set."""
+    dtype, device = torch.get_default_dtype(), torch.get_default_device()
+    _default(torch.float32, torch.device("cpu"))
+    try:
+        with torch.inference_mode(False), torch.enable_grad():
+            yield
+    finally:
+        _default(dtype, device)
+
+
+def _default(dtype: torch.dtype, device: torch.device) -> None:
+    if torch.get_default_dtype() != dtype:
+        torch.set_default_dtype(dtype)
+    if torch.get_default_device() != device:  # None, as at the start: the CPU without a detour
+        torch.set_default_device(None if device.type == "cpu" else device)
+
+
+@contextmanager
+def put_back(filename: str) -> Iterator[None]:
+    """What learners' code changes inside is put back: for code that runs in this very process.
+
+    Args:
+        filename: the learner's file; modules loaded from its folder are forgotten again.
+    """
+    modules, path, folder = dict(sys.modules), list(sys.path), os.getcwd()
+    streams = sys.stdin, sys.stdout, sys.stderr
+    depth, numbers = sys.getrecursionlimit(), random.getstate()
+    try:
+        with warnings.catch_warnings(), _torch_put_back():
+            yield
+    finally:
+        sys.stdin, sys.stdout, sys.stderr = streams
+        sys.setrecursionlimit(depth)
+        random.setstate(numbers)
+        os.chdir(folder)
+        sys.path[:] = path
+        _forget(modules, Path(filename).parent)
+
+
+@contextmanager
+def _torch_put_back() -> Iterator[None]:
+    dtype, device, grad = (
+        torch.get_default_dtype(),
+        torch.get_default_device(),
+        torch.is_grad_enabled(),
+    )
+    strict = torch.are_deterministic_algorithms_enabled()
+    lenient = torch.is_deterministic_algorithms_warn_only_enabled()
+    threads, numbers = torch.get_num_threads(), torch.get_rng_state()
+    try:
+        yield
+    finally:
+        _default(dtype, device)
+        torch.set_grad_enabled(grad)
+        torch.use_deterministic_algorithms(strict, warn_only=lenient)
+        torch.set_num_threads(threads)
+        torch.set_rng_state(numbers)
+
+
+def _forget(before: dict[str, ModuleType], folder: Path) -> None:
+    """Restore modules that were replaced, and drop new ones of the learner's own."""
+    for name, module in list(sys.modules.items()):
+        if name in before:
+            continue
+        home = getattr(module, "__file__", None)
+        if home and Path(home).parent == folder:
+            del sys.modules[name]
+    sys.modules.update(before)
