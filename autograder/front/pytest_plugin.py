@@ -42,7 +42,7 @@ class CheckFailed(Exception):
     """A check was not passed; the message is for the learner."""
 
 
-_graded = pytest.StashKey[dict[tuple[Path, str], Graded | Exception]]()
+_graded: pytest.StashKey[dict[tuple[Path, str], Graded | Exception]] = pytest.StashKey()
 
 
 # ---------------------------------------------------------------- options
@@ -253,9 +253,7 @@ def pytest_report_teststatus(
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Generator[None]:
     """In the place of pytest's own account of the checks: a block a step, and the sum."""
-    from autograder.front.account import Graded, account
-
-    graded = [g for g in config.stash[_graded].values() if isinstance(g, Graded)]
+    graded = [g for g in config.stash[_graded].values() if not isinstance(g, Exception)]
     kept = {}
     for category, reports in terminalreporter.stats.items():
         kept[category] = list(reports)
@@ -263,6 +261,8 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Gen
     try:
         yield
         if graded and not config.getoption("no_summary", False) and config.get_verbosity() > -2:
+            from autograder.front.account import account
+
             ours = [(n, r) for reports in kept.values() for r in reports if (n := _ours(r))]
             details = config.getoption("tbstyle", "auto") != "no"
             for text, markup in account(graded, ours, _language(config), details):
