@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from autograder.core.compare import equal
-from autograder.core.expected import Expected, home
+from autograder.core.expected import Expected, home, touches
 from autograder.core.observation import Observation
 from autograder.core.step import Check, Misconception, Step
 
@@ -90,6 +90,8 @@ def _explained(
     for check in sorted(step.checks, key=lambda c: c.name not in left):
         if check.name not in seen or (check.name not in left and not found):
             continue
+        if not touches(step, mistake, check.export):
+            continue
         terms = seen[check.name].terms
         wrong = expected.mistaken((*base, mistake.slug), check.probe, terms)
         if wrong is None:
@@ -135,5 +137,7 @@ def _carry(
         if not taken:
             continue
         wrong = expected.mistaken(sorted(taken), check.probe, seen[check.name].terms)
-        if wrong and equal(wrong.only(check.sees), seen[check.name].only(check.sees), check.tolerance):
+        if wrong and equal(
+            wrong.only(check.sees), seen[check.name].only(check.sees), check.tolerance
+        ):
             carried[check.name] = tuple(sorted(taken))

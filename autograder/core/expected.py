@@ -66,14 +66,45 @@ def _variant(step: str, slugs: tuple[str, ...]) -> Subject | None:
 
 def home(step: Step, mistake: Misconception) -> str:
     """The export in whose definition the mistake is made."""
-    if mistake.definition:
-        return _definitions(mistake.definition)[0].name
-    text = step.solution.read_text(encoding="utf-8")
-    line = text[: text.index(mistake.edits[0][0])].count("\n") + 1
-    for node in _definitions(text):
-        if node.lineno <= line <= (node.end_lineno or line):
-            return node.name
-    return step.exports[0]
+    return next((name for name in _homes(step.name, mistake.slug) if name), step.exports[0])
+
+
+def touches(step: Step, mistake: Misconception, export: str) -> bool:
+    """Whether a check of the export could notice: the mistake is in its definition, or in one that it uses."""
+    homes = _homes(step.name, mistake.slug)
+    return "" in homes or bool(homes & _used_by(step.name, export))
+
+
+@cache
+def _homes(step: str, slug: str) -> frozenset[str]:
+    """The definitions a mistake edits, '' standing for the text between them."""
+    found = find_step(step)
+    mistake = found.misconception(slug)
+    names = {n.name for n in _definitions(mistake.definition)}
+    text = found.solution.read_text(encoding="utf-8")
+    for find, _ in mistake.edits:
+        line = text[: text.index(find)].count("\n") + 1
+        around = [n.name for n in _parsed(step) if n.lineno <= line <= (n.end_lineno or line)]
+        names.update(around or [""])
+    return frozenset(names)
+
+
+@cache
+def _used_by(step: str, export: str) -> frozenset[str]:
+    """The export and all definitions of the solution that it refers to, directly or not."""
+    definitions = {n.name: n for n in _parsed(step)}
+    found, new = set[str](), {export}
+    while new:
+        found |= new
+        trees = [definitions[name] for name in new if name in definitions]
+        named = {n.id for tree in trees for n in ast.walk(tree) if isinstance(n, ast.Name)}
+        new = (named & definitions.keys()) - found
+    return frozenset(found)
+
+
+@cache
+def _parsed(step: str) -> list[ast.ClassDef | ast.FunctionDef]:
+    return _definitions(find_step(step).solution.read_text(encoding="utf-8"))
 
 
 def _definitions(text: str) -> list[ast.ClassDef | ast.FunctionDef]:

@@ -67,7 +67,9 @@ def read_layers(
         return _one_layer(scalars, call, shape, draw, columns, rows)
     outer = (columns == codes.ALL) & (rows >= 0)
     felt, other = _felt(scalars, call, shape, draw, base)
-    constant = outer & _same(felt, other)  # the outer bias: its gradient does not depend on the input
+    constant = outer & _same(
+        felt, other
+    )  # the outer bias: its gradient does not depend on the input
     found = {
         "W_in": is_in,
         "b_in": (columns == codes.ALL) & (rows == codes.ALL),
@@ -110,9 +112,7 @@ def fill(role: str, size: tuple[int, ...], members: Tensor, at: tuple[Tensor, ..
 def _columns(scalars: Scalars, call: Call, shape: Shape, draw: Draw) -> Tensor:
     token = draw.uniform("layers/token", 1, 1, shape.d_in)
     cotangent = draw.uniform("layers/cotangent", 1, 1, shape.d_out)
-    return codes.sort(
-        shape.d_in, lambda on: scalars.gradient(call(token * on), cotangent) != 0
-    )
+    return codes.sort(shape.d_in, lambda on: scalars.gradient(call(token * on), cotangent) != 0)
 
 
 def _rows(scalars: Scalars, call: Call, shape: Shape, draw: Draw) -> Tensor:

@@ -43,9 +43,7 @@ def read_norm(scalars: Scalars, call: Call, features: int, draw: Draw) -> NormMa
     inputs = [draw.normal(f"norm/x{i}", 3, 4, features) for i in (1, 2)]
     weigh = draw.uniform("norm/cotangent", 3, 4, 1).expand(3, 4, features)
     outputs = [call(x) for x in inputs]
-    rows = codes.sort(
-        features, lambda on: scalars.gradient(outputs[0], weigh * on, keep=True) != 0
-    )
+    rows = codes.sort(features, lambda on: scalars.gradient(outputs[0], weigh * on, keep=True) != 0)
     one, two = (scalars.gradient(y, weigh, keep=True) for y in outputs)
     constant = (one - two).abs() <= 1e-5 * one.abs()
     shared = (rows == codes.SEVERAL) | (rows == codes.ALL)
