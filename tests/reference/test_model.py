@@ -8,7 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from transformer_ref import EncoderDecoder, Generator, make_model, subsequent_mask
+from transformer_ref import (
+    EncoderDecoder,
+    Generator,
+    MultiHeadedAttention,
+    make_model,
+    subsequent_mask,
+)
 
 SRC_VOCAB, TGT_VOCAB, N, D_MODEL, D_FF, H = 17, 13, 2, 12, 20, 3
 PAD = 2
@@ -212,6 +218,10 @@ def test_figures_of_the_published_model():
         "generator": 3_274_992,
     }
     assert sum(counts.values()) == sum(x.numel() for x in model.parameters()) == 54_941_936
+    # What the counts do not show: 8 heads, and a tenth dropped everywhere.
+    modules = list(model.modules())
+    assert {m.h for m in modules if isinstance(m, MultiHeadedAttention)} == {8}
+    assert {m.p for m in modules if isinstance(m, nn.Dropout)} == {0.1}
 
 
 @pytest.mark.parametrize(("d_model", "h"), [(12, 5), (12, 0), (1, 1)])
