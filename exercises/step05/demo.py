@@ -31,7 +31,7 @@ TEXTS = {
             "10 and 45: {apart:.2f}"
         ),
         "products_why": "   The product depends on the distance only, not on the place.",
-        "products_differ": "   The first two pairs are equally far apart, so these should be equal.",
+        "products_differ": "   The first two pairs are equally far apart; these should be equal.",
     },
     "ko": {
         "shapes": "id {ids} -> 벡터 {vectors} -> 위치를 더한 것 {y}",
