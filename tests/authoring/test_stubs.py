@@ -73,14 +73,14 @@ def outline(source: str) -> list[str]:
 
 
 def solution_lines(source: str) -> set[str]:
-    """The lines of code between the marks."""
+    """The lines of code between the marks that say something, unlike a closing bracket."""
     inside, lines = False, set()
     for line in map(str.strip, source.splitlines()):
         if line == BEGIN:
             inside = True
         elif line == END:
             inside = False
-        elif inside and line:
+        elif inside and any(map(str.isalnum, line)):
             lines.add(line)
     return lines
 
