@@ -54,8 +54,9 @@ def block(
             told.add(text)
             yield from (Line(f"         {line}") for line in text.splitlines())
     if details:
-        yield from _printed(verdict, lang)
-        yield from _next(verdict, shown, step, lang, again)
+        for part in (_printed(verdict, lang), _next(verdict, shown, step, lang, again)):
+            lines = list(part)
+            yield from ([Line(""), *lines] if lines else [])
     yield _sum(verdict, shown, step, lang)
 
 
@@ -101,7 +102,6 @@ def _heading(check: CheckVerdict, step: Step, lang: str) -> Line:
 def _printed(verdict: Verdict, lang: str) -> Iterator[Line]:
     lines = escape_lines(verdict.printed, PRINTED)
     if lines:
-        yield Line("")
         yield Line(say("show.printed", lang, limit=PRINTED), "quiet")
         yield from (Line(f"  | {line}", "quiet") for line in lines)
 
@@ -113,14 +113,13 @@ def _next(
     wrong = [c for c in shown if c.max_points and c.state != "passed"]
     unwritten = any(f.text == "not_implemented" for c in wrong for f in c.findings)
     demo = Path(verdict.filename).with_name("demo.py")
-    yield Line("")
     if unwritten:
         yield Line(say("show.try_write", lang, file=_short(verdict.filename), again=again))
     elif wrong:
         yield Line(say("show.try_fix", lang, again=again))
     if not unwritten and all(c.state == "failed" for c in wrong) and demo.is_file():
         yield Line(say("show.try_demo", lang, demo=f"python {near(demo)}"))
-    if verdict.passed and not wrong:
+    if verdict.passed and len(shown) == len(verdict.checks):
         yield from _following(step, lang)
 
 

@@ -1,0 +1,168 @@
+"""Wording: every sentence in both languages, and learners' text made harmless."""
+
+import os
+import re
+from pathlib import Path
+from string import Formatter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autograder.core.step import all_steps, find_step
+from autograder.core.verdict import Finding
+from autograder.front import wording
+
+PACKAGE = Path(wording.__file__).parents[1]
+STEP = find_step(4)
+
+
+def placeholders(text: str) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(text) if name}
+
+
+@pytest.mark.parametrize("key", sorted(wording.texts()))
+def test_a_text_says_the_same_in_both_languages(key: str):
+    text = wording.texts()[key]
+    assert text.keys() == set(wording.LANGUAGES)
+    assert placeholders(text["en"]) == placeholders(text["ko"])
+    assert all(text.values())
+    # Only names of options and kinds may do without a letter of the language.
+    if re.search(r"[a-z]{2}", re.sub(r"\{\w+\}", "", text["en"])):
+        assert re.search("[가-힣]", text["ko"])
+
+
+def named_in_core(pattern: str) -> set[str]:
+    folders = ("core", "weights", "steps")
+    files = [p for folder in folders for p in (PACKAGE / folder).glob("*.py")]
+    return {m for path in files for m in re.findall(pattern, path.read_text(encoding="utf-8"))}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "group"),
+    [
+        (r'Finding\("([a-z_.]+)"', ""),
+        (r'"(load\.[a-z_]+)"', ""),
+        (r'Unusable\(\s*"(\w+)"', "unusable."),
+        (r'Unreadable\(\s*"(\w+)"', "unreadable."),
+        (r'Difference\(key, "(\w+)"', "difference."),
+        (r'Lost\(\s*"(\w+)"', "lost."),
+    ],
+)
+def test_whatever_the_core_can_find_has_a_text(pattern: str, group: str):
+    found = {group + name for name in named_in_core(pattern)} - {"lost.timeout"}
+    assert found
+    assert found <= wording.texts().keys()
+
+
+@pytest.mark.parametrize("lang", wording.LANGUAGES)
+def test_a_difference_tells_position_values_and_share(lang: str):
+    facts = {"key": "y", "where": [0, 2, 3], "seen": 0.1234, "asked": 0.5678, "share": 0.62}
+    told = wording.tell(Finding("difference.value", facts), STEP, lang, check="output")
+    for part in ("[0, 2, 3]", "0.1234", "0.5678", "62 %"):
+        assert part in told
+    label = next(c for c in STEP.checks if c.name == "output").labels["y"][lang]
+    assert told.startswith(label)
+
+
+@pytest.mark.parametrize("lang", wording.LANGUAGES)
+@pytest.mark.parametrize("step", all_steps(), ids=lambda s: s.name)
+def test_every_mistake_is_told_with_its_question_and_without_its_place(step, lang: str):
+    for mistake in step.misconceptions:
+        told = wording.tell(Finding("mistake", {"mistake": mistake.slug}), step, lang)
+        assert mistake.name[lang] in told
+        assert " ".join(mistake.question[lang].split())[:60] in " ".join(told.split())
+        assert mistake.place[lang] not in told
+
+
+def test_an_error_is_told_with_the_learners_own_line():
+    facts = {"kind": "ValueError", "message": "no", "line": 7, "code": "boom()", "function": "f"}
+    told = wording.tell(Finding("difference.raised", facts), STEP, "en", file="feed_forward.py")
+    assert told.splitlines() == [
+        "feed_forward.py, line 7, in f: your code stopped here.",
+        "    boom()",
+        "ValueError: no",
+    ]
+
+
+def test_an_error_outside_the_learners_file_is_told_without_a_line():
+    facts = {"kind": "TypeError", "message": "too many", "line": None, "code": "", "function": ""}
+    told = wording.tell(Finding("difference.raised", facts), STEP, "en", file="feed_forward.py")
+    assert "TypeError: too many" in told
+    assert "None" not in told and "line" not in told
+
+
+@pytest.mark.parametrize("key", ["unreadable.news", "unusable.news"])
+def test_an_unknown_reason_is_told_as_such(key: str):
+    told = wording.tell(Finding(key, {"reason": "news", "problem": "news"}), STEP, "en")
+    assert "news" in told
+
+
+@pytest.mark.parametrize(
+    ("value", "en", "ko"),
+    [
+        (True, "yes", "예"),
+        (None, "nothing", "없음"),
+        (0.123456789, "0.123457", "0.123457"),
+        ([2, 6, 15], "(2, 6, 15)", "(2, 6, 15)"),
+        ((7,), "(7,)", "(7,)"),
+        (["W_in", "W_out"], "W_in, W_out", "W_in, W_out"),
+        ([], "none", "하나도 없음"),
+        ("\x1b[2J", r"\x1b[2J", r"\x1b[2J"),
+    ],
+)
+def test_facts_are_shown_as_a_reader_wants_them(value: object, en: str, ko: str):
+    assert (wording.shown(value, "en"), wording.shown(value, "ko")) == (en, ko)
+
+
+@given(st.text())
+def test_escaped_text_cannot_act_on_a_terminal(text: str):
+    assert wording.escape(text).isprintable()
+
+
+@given(st.text(st.characters(categories=["L", "N", "P", "S", "Zs"]), max_size=300))
+def test_escaping_leaves_printable_text_alone(text: str):
+    if text.isprintable():
+        assert wording.escape(text) == text
+
+
+@given(st.text(max_size=2000), st.integers(1, 50))
+def test_escaping_cuts(text: str, longest: int):
+    spelt = max((len(c.encode("unicode_escape")) for c in text), default=1)
+    assert len(wording.escape(text, longest)) <= longest * spelt
+
+
+def test_direction_marks_and_line_ends_become_visible():
+    assert wording.escape("a\u202eb\nc\x00") == r"a\u202eb\nc\x00"
+    assert wording.escape_lines("one\n\ttwo\x1b[31m\n") == ["one", r"        two\x1b[31m"]
+
+
+@pytest.mark.parametrize(
+    ("option", "env", "chosen"),
+    [
+        (None, {}, "en"),
+        ("ko", {"AUTOGRADER_LANG": "en"}, "ko"),
+        (None, {"AUTOGRADER_LANG": "ko", "LC_ALL": "en_US.UTF-8"}, "ko"),
+        (None, {"LC_ALL": "C", "LANG": "ko_KR.UTF-8"}, "en"),
+        (None, {"LC_MESSAGES": "ko_KR.UTF-8", "LANG": "en_US.UTF-8"}, "ko"),
+        (None, {"LANG": "ko_KR.UTF-8"}, "ko"),
+        (None, {"LANG": "fr_FR.UTF-8"}, "en"),
+    ],
+)
+def test_the_language_is_chosen_by_option_setting_and_locale(
+    option: str | None, env: dict[str, str], chosen: str, monkeypatch: pytest.MonkeyPatch
+):
+    for name in ("AUTOGRADER_LANG", "LC_ALL", "LC_MESSAGES", "LANG"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in env.items():
+        monkeypatch.setitem(os.environ, name, value)
+    assert wording.choose(option) == chosen
+
+
+def test_a_fault_of_the_kit_is_one_line():
+    try:
+        raise RuntimeError("a\nb")
+    except RuntimeError as e:
+        told = wording.tell_fault(e, "en")
+    assert "RuntimeError: a b (test_wording.py, " in told
+    assert "\n" not in told
