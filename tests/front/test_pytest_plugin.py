@@ -1,4 +1,4 @@
-"""The pytest plugin, as a learner meets it: pytest run on a folder with a stub and its test file."""
+"""The pytest plugin, as a learner meets it: pytest run on a folder with a stub and its test."""
 
 import os
 import shutil
@@ -108,7 +108,7 @@ def test_x_stops_at_the_first_failure(learn: Learn, pytester: pytest.Pytester):
 
 
 @pytest.mark.parametrize("options", [("-v",), ("-vv",), ("-q",), ("-rA",), ("--tb=no",)])
-def test_pytest_options_leave_one_line_a_check(
+def test_usual_options_leave_one_line_a_check(
     learn: Learn, pytester: pytest.Pytester, options: tuple[str, ...]
 ):
     learn(NO_RELU)
@@ -287,10 +287,9 @@ def test_a_file_that_shadows_a_standard_module_hurts_nothing(learn: Learn):
     (folder / "random.py").write_text("raise RuntimeError('not the one you want')\n")
     (folder / "token.py").write_text("raise RuntimeError('not the one you want')\n")
     for place, arguments in ((folder.parents[1], ["exercises/step04"]), (folder, [])):
-        # The `pytest` program, whose own search path does not begin with the current folder.
-        code = "import sys, pytest; sys.path.remove(''); sys.exit(pytest.console_main())"
+        # The `pytest` program: `python -m pytest` puts the current folder first by itself.
         result = subprocess.run(
-            [sys.executable, "-c", code, "-p", "no:cacheprovider", *arguments],
+            [Path(sys.executable).with_name("pytest"), "-p", "no:cacheprovider", *arguments],
             cwd=place,
             capture_output=True,
             encoding="utf-8",
