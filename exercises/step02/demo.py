@@ -14,7 +14,7 @@ TEXTS = {
         "row": "   position {position:<2} {picture}   sees {seen} of {size}",
         "pairs": "pairs that may look: {seen} of {pairs}",
         "triangle": "   Each position sees itself and the ones before it: 1 + 2 + ... + {size}.",
-        "no_triangle": "   Itself and the ones before it would be another picture, of {wanted} pairs.",
+        "no_triangle": "   Itself and what came before would be another picture: {wanted} pairs.",
         "weights": "what attention makes of it when all scores are equal:",
         "numbers": "   {numbers}   sum {total:.3f}",
         "ahead": "   weight on positions ahead: {ahead:.3f}",

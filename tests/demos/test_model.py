@@ -122,40 +122,43 @@ def test_step09_computes_what_it_prints(demo):
     assert "two runs in training differ by 0.000" in text
 
 
+NO_RATE = (
+    "encoder_self_attn = MultiHeadedAttention(h, d_model, dropout)",
+    "encoder_self_attn = MultiHeadedAttention(h, d_model)",
+)
+RETURN = "    return model\n"
+TIED = "    model.generator.proj.weight = tgt_words.lut.weight\n"
+NO_ENCODER = """
+    model.encoder = nn.Identity()
+    model.encode = lambda src, mask: model.src_embed(src)
+"""
+
+
 @pytest.mark.parametrize(
     ("edits", "words"),
     [
-        pytest.param(
-            [("encoder_self_attn = MultiHeadedAttention(h, d_model, dropout)",
-              "encoder_self_attn = MultiHeadedAttention(h, d_model)")],
-            "Some dropout has not heard of the rate",
-            id="the published fault",
-        ),
-        pytest.param(
-            [("    return model\n", "    model.generator.proj.weight = tgt_words.lut.weight\n"
-              "    return model\n")],
-            "is something shared",
-            id="tied weights",
-        ),
+        pytest.param([NO_RATE], "Some dropout has not heard of the rate", id="the published fault"),
+        pytest.param([(RETURN, TIED + RETURN)], "is something shared", id="tied weights"),
         pytest.param(
             [("class EncoderDecoder(nn.Module):", OTHER_NAMES)],
             "Nothing is called w_1 here; this is layers.0.feed_forward.net.0.weight",
             id="other names",
         ),
         pytest.param(
-            [("self.src_embed = src_embed", "self.words = src_embed"),
-             ("self.src_embed(src)", "self.words(src)")],
+            [
+                ("self.src_embed = src_embed", "self.words = src_embed"),
+                ("self.src_embed(src)", "self.words(src)"),
+            ],
             "src_embed  (the model has no module of this name)",
             id="a part of another name",
         ),
         pytest.param(
-            [("    return model\n", "    model.encoder = nn.Identity()\n"
-              "    model.encode = lambda src, mask: model.src_embed(src)\n    return model\n")],
+            [(RETURN, NO_ENCODER + RETURN)],
             "(The encoder has no matrix of d_ff = 40 by d_model = 24 to look at.)",
             id="no feed-forward",
         ),
     ],
-)  # fmt: skip
+)
 def test_step09_tells_what_is_off_and_goes_on(
     demo, changed, edits: list[tuple[str, str]], words: str
 ):

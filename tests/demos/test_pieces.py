@@ -90,7 +90,7 @@ def test_step02_computes_what_it_prints(demo):
 def test_step02_shows_another_picture_for_what_it_is(demo, changed, looks: str):
     script = changed("step02", ("looked_at <= looking", looks))
     text = demo(script).figures
-    assert "another picture, of 21 pairs" in text
+    assert "another picture: 21 pairs" in text
     assert "weight on positions ahead: 0.000" not in text
 
 
