@@ -200,12 +200,16 @@ def _settled(subject: Subject, draw: Draw, dropout: float = 0.0) -> tuple[nn.Mod
 
 
 def _settled_or_fresh(subject: Subject, draw: Draw, dropout: float = 0.0) -> nn.Module:
-    """For what holds under any weights: where they cannot be read, those it begins with."""
+    """For what holds under any weights: where they cannot be read, random ones."""
     try:
         return _settled(subject, draw, dropout)[0]
     except Unreadable:
         torch.manual_seed(0)  # the same ones each time
         module: nn.Module = _builder(subject, draw)(dropout).eval()
+        module(*_inputs(draw, "dry", 1, 1, 1, _width(draw)))
+        with torch.no_grad():
+            for p in module.parameters():  # biases that begin at 0 too
+                p.add_(torch.randn(p.shape) * 0.1)
         return module
 
 

@@ -81,6 +81,11 @@ class _Scores:
         query, key, columns = self._sides(acts)
         biases = ~self.value & ~query & ~key
         b_q = biases & self._alive_at_zero_query(key)
+        if int(b_q.sum()) not in (
+            0,
+            self.d,
+        ):  # noise: a bias on queries is not felt by this softmax
+            b_q = biases & ~acts
         b_k = biases & ~b_q
         if query.any() != key.any():
             raise Unreadable("one_sided", found=int((query | key).sum()), **self._reads(query))
@@ -94,9 +99,7 @@ class _Scores:
         }
         if b_q.any():
             cells["b_q"] = fill("b_q", (n,), b_q, (unit_q,))
-        if (
-            int(b_k.sum()) == n
-        ):  # never felt where softmax runs over keys: only its number can be seen
+        if int(b_k.sum()) == n:  # not felt by a softmax over keys: only its number can be seen
             cells["b_k"] = b_k.nonzero().squeeze(-1)
         return cells
 
@@ -144,7 +147,10 @@ class _Scores:
     def _units(
         self, query: Tensor, key: Tensor, b_q: Tensor, columns: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """Hidden units, numbered by W_k's first column in storage order, for both sides."""
+        """Hidden units, numbered by W_k's first column in storage order, for both sides.
+
+        Where units do not meet one to one, the class is wrong, and they are numbered as stored.
+        """
         first = (key & (columns == 0)).nonzero().squeeze(-1)
         biases = ~self.value & ~query & ~key
         if len(first) != self.d:
@@ -163,7 +169,27 @@ class _Scores:
             self.scalars.write(self.base.masked_fill(off | biases, 0))
             return self._gradient(self.tokens) != 0
 
-        return unit_q, codes.sort(len(first), some_queries)
+        unit_k = codes.sort(len(first), some_queries)
+        if not _evenly(unit_q[query], self.d) or not _evenly(unit_k[key], self.d):
+            unit_q, unit_k = _stored(query, columns), _stored(key, columns)
+        if not _evenly(unit_q[b_q], 1):
+            unit_q = torch.where(b_q, _stored(b_q, columns), unit_q)
+        return unit_q, unit_k
+
+
+def _evenly(units: Tensor, times: int) -> bool:
+    """Whether each unit is met that many times."""
+    inside = bool((units >= 0).all())
+    return inside and bool((units.bincount(minlength=len(units) // times) == times).all())
+
+
+def _stored(members: Tensor, columns: Tensor) -> Tensor:
+    """int64 (count,): each member's place among those of the same column, in storage order."""
+    place = torch.zeros(len(members), dtype=torch.int64)
+    for column in columns[members].unique():
+        same = members & (columns == column)
+        place[same] = torch.arange(int(same.sum()))
+    return place
 
 
 def _by_head(
