@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import warnings
 from collections.abc import Iterable
 from functools import cache, lru_cache
 
@@ -46,7 +47,9 @@ def _observed(
     found = find_step(step)
     subject = reference(found) if slugs is None else _variant(step, slugs)
     assert subject is not None
-    return observe(found.probes[probe], subject, Draw(seed, {"absent": list(absent)}))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a mistake may provoke one of torch's: nobody's business here
+        return observe(found.probes[probe], subject, Draw(seed, {"absent": list(absent)}))
 
 
 @cache
