@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -10,11 +12,35 @@ from torch import Tensor, nn
 
 from autograder.core.draw import Draw
 from autograder.core.observation import Odd, Value, apart, see
-from autograder.core.subject import Subject, raised
+from autograder.core.subject import Subject, Unusable, raised
 
 Inputs = tuple[Tensor, Tensor, Tensor]
+Probe = Callable[[Subject, Draw], dict[str, Value]]
 
 
+def _or_square(probe: Probe) -> Probe:
+    """Where the subject raises, also see what it gives when all sizes are alike.
+
+    No shape is wrong there, so the values tell mistakes apart that end in the same exception.
+    """
+
+    @functools.wraps(probe)
+    def observed(subject: Subject, draw: Draw) -> dict[str, Value]:
+        try:
+            return probe(subject, draw)
+        except Unusable:
+            raise
+        except Exception as e:
+            seen: dict[str, Value] = {"raised": raised(e, subject.label)}
+        with contextlib.suppress(Exception):
+            inputs = (draw.normal(f"square/{name}", 5, 5, 5) for name in ("query", "key", "value"))
+            seen["square"] = see(_first(subject.attention(*inputs)))
+        return seen
+
+    return observed
+
+
+@_or_square
 def output(subject: Subject, draw: Draw) -> dict[str, Value]:
     """Values without a mask, twice with other sizes, and which inputs were changed."""
     inputs = _inputs(draw, "output", _batch(draw))
@@ -27,6 +53,7 @@ def output(subject: Subject, draw: Draw) -> dict[str, Value]:
     return {"y": first, "longer": see(_first(longer)), "changed": changed}
 
 
+@_or_square
 def weights(subject: Subject, draw: Draw) -> dict[str, Value]:
     """The second result, and whether it moves with the mask exactly when the output does."""
     inputs = _inputs(draw, "weights", _batch(draw))
@@ -36,16 +63,16 @@ def weights(subject: Subject, draw: Draw) -> dict[str, Value]:
     return {"returned": _form(result), "p_attn": see(_second(result)), "follows": follows}
 
 
+@_or_square
 def mask(subject: Subject, draw: Draw) -> dict[str, Value]:
     """How far hidden keys differ from keys that are not there."""
     inputs = _inputs(draw, "mask", _batch(draw), square=True)
-    query, key, value = inputs
     padding = _padding(draw, inputs)
     given = padding.clone()
-    padded = _first(subject.attention(query.clone(), key.clone(), value.clone(), given))
+    padded = _first(subject.attention(*(t.clone() for t in inputs), given))
     short = [
         _call(subject, (q[None], k[None, seen[0]], v[None, seen[0]]))
-        for q, k, v, seen in zip(query, key, value, padding, strict=True)
+        for q, k, v, seen in zip(*inputs, padding, strict=True)
     ]
     return {
         "mask_acts": _moved(padded, _first(_call(subject, inputs))),
@@ -56,17 +83,19 @@ def mask(subject: Subject, draw: Draw) -> dict[str, Value]:
     }
 
 
+@_or_square
 def leading_dims(subject: Subject, draw: Draw) -> dict[str, Value]:
     """How far 4-D and 2-D inputs differ from the same numbers in 3-D."""
     batch = _batch(draw)
     inputs = _inputs(draw, "four", batch, 5 - batch, square=True)
+    four = _first(_call(subject, inputs))
+    heads = [_call(subject, head) for head in zip(*(t.unbind(1) for t in inputs), strict=True)]
     padding = _padding(draw, inputs).unsqueeze(1)
-    four = _first(_call(subject, inputs, padding))
-    heads = [
-        _call(subject, (q, k, v), padding[:, 0])
-        for q, k, v in zip(*(t.unbind(1) for t in inputs), strict=True)
-    ]
-    seen = {"four_dims": _apart_from_parts(four, heads, 1)}
+    whole = padding.repeat(1, 5 - batch, inputs[0].size(-2), 1)
+    seen = {
+        "four_dims": _apart_from_parts(four, heads, 1),
+        "broadcast": _apart(_call(subject, inputs, padding), _call(subject, inputs, whole)),
+    }
     query, key, value = flat = _inputs(draw, "two", square=True)
     alone = _first(_call(subject, (query[None], key[None], value[None])))
     try:
@@ -77,6 +106,7 @@ def leading_dims(subject: Subject, draw: Draw) -> dict[str, Value]:
     return {**seen, "two_dims": _apart_from_parts(alone, [two], 0), "two_shape": shape}
 
 
+@_or_square
 def dropout(subject: Subject, draw: Draw) -> dict[str, Value]:
     """All dropped; half dropped where there is only one key; nothing dropped in eval mode."""
     inputs = _inputs(draw, "dropout", _batch(draw), square=True)
@@ -95,43 +125,39 @@ def dropout(subject: Subject, draw: Draw) -> dict[str, Value]:
     }
 
 
+@_or_square
 def gradients(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """How the output depends on all three inputs; under a mask, only that all is finite."""
+    """How the output depends on all three inputs; under a mask, only whether it is finite."""
     inputs = _inputs(draw, "gradients", _batch(draw))
     found = _gradients(subject, draw, inputs)
     masked = _gradients(subject, draw, inputs, _padding(draw, inputs))
-    finite = all(bool(g.isfinite().all()) for g in masked if isinstance(g, Tensor))
-    return {**dict(zip(("dquery", "dkey", "dvalue"), found, strict=True)), "finite": finite}
+    named = dict(zip(("dquery", "dkey", "dvalue"), found, strict=True))
+    return {**named, "not_finite": _not_finite(masked)}
 
 
+@_or_square
 def mask_dtypes(subject: Subject, draw: Draw) -> dict[str, Value]:
     """How far masks of 0 and 1 differ from a mask of True and False."""
     inputs = _inputs(draw, "dtypes", _batch(draw), square=True)
     padding = _padding(draw, inputs)
-    plain = _first(_call(subject, inputs, padding))
+    plain = _call(subject, inputs, padding)
     dtypes = {"uint8": torch.uint8, "int64": torch.int64, "float32": torch.float32}
     return {
-        name: apart(_first(_call(subject, inputs, padding.to(dtype))), plain)
+        name: _apart(_call(subject, inputs, padding.to(dtype)), plain)
         for name, dtype in dtypes.items()
     }
 
 
+@_or_square
 def hidden_row(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """Whether a query that may look at nothing leaves all others finite; its own row is free."""
+    """How much a query that may look at nothing spoils of the gradients of the others' outputs."""
     inputs = _inputs(draw, "hidden", _batch(draw))
     padding = _padding(draw, inputs).repeat(1, inputs[0].size(1), 1)
     padding[0, 0] = False
-    y = _first(_call(subject, inputs, padding))
-    others = y.flatten(0, 1)[1:] if isinstance(y, Tensor) and y.dim() == 3 else torch.zeros(0)
-    found = _gradients(subject, draw, inputs, padding, ignored=(0, 0))
-    tensors = [g for g in found if isinstance(g, Tensor)]
-    return {
-        "others_finite": bool(others.isfinite().all()),
-        "others_gradients_finite": all(
-            bool((g.flatten(0, 1)[1:] if i == 0 else g).isfinite().all())
-            for i, g in enumerate(tensors)
-        ),
-    }
+    dquery, *others = _gradients(subject, draw, inputs, padding)
+    if isinstance(dquery, Tensor):
+        dquery[0, 0] = 0  # its own row is free
+    return {"spoiled": _not_finite([dquery, *others])}
 
 
 # ---------------------------------------------------------------- inputs and masks
@@ -186,14 +212,9 @@ def _deep(draw: Draw, inputs: Inputs) -> tuple[Inputs, Tensor]:
 # ---------------------------------------------------------------- calls and what they gave
 
 
-def _call(subject: Subject, inputs: Inputs, mask: Tensor | None = None, **more: nn.Module) -> Any:
+def _call(subject: Subject, inputs: Inputs, *mask: Tensor, **more: nn.Module) -> Any:
     """The result on copies, so that an edit in place costs no other observation."""
-    copies = [t.clone() for t in inputs]
-    return (
-        subject.attention(*copies, **more)
-        if mask is None
-        else subject.attention(*copies, mask.clone(), **more)
-    )
+    return subject.attention(*(t.clone() for t in (*inputs, *mask)), **more)
 
 
 def _first(result: Any) -> Any:
@@ -215,6 +236,12 @@ def _form(result: Any) -> str:
 def _moved(one: Any, two: Any) -> bool:
     gap = apart(one, two)
     return not isinstance(gap, Tensor) or bool((gap != 0).any())
+
+
+def _apart(one: Any, two: Any) -> Value:
+    """The difference of two masked outputs; none where both are NaN: other checks tell of that."""
+    numbers = (t.nan_to_num() if isinstance(t, Tensor) else t for t in (_first(one), _first(two)))
+    return apart(*numbers)
 
 
 def _apart_from_parts(whole: Any, parts: Sequence[Any], dim: int) -> Value:
@@ -249,24 +276,22 @@ def _losses(half: Value, whole: Value) -> dict[str, Value]:
         return {"factors": half, "together": False}
     factors = half / whole
     together = bool((factors - factors[..., :1]).abs().max() < 1e-3)
-    return {"factors": torch.unique(factors.mul(1e3).round()) / 1e3, "together": together}
+    return {"factors": torch.unique(factors.mul(1e3).round() + 0.0) / 1e3, "together": together}
 
 
-def _gradients(
-    subject: Subject,
-    draw: Draw,
-    inputs: Inputs,
-    mask: Tensor | None = None,
-    ignored: tuple[int, ...] | None = None,
-) -> list[Value]:
-    """The gradients of a weighted sum of the output, of which the row `ignored` is no part."""
+def _gradients(subject: Subject, draw: Draw, inputs: Inputs, *mask: Tensor) -> list[Value]:
+    """The gradients of a weighted sum of the output; queries that may see nothing are no part."""
     leaves = [t.clone().requires_grad_() for t in inputs]
-    y = _first(subject.attention(*leaves, *(() if mask is None else (mask.clone(),))))
+    y = _first(subject.attention(*leaves, *(m.clone() for m in mask)))
     if not isinstance(y, Tensor):
         return [see(y)] * 3
     if not y.requires_grad:
         return ["no gradient"] * 3
     cotangent = draw.normal("cotangent", *y.shape)
-    if ignored is not None:
-        cotangent[ignored] = 0
-    return [see(g) for g in torch.autograd.grad(y, leaves, cotangent, allow_unused=True)]
+    for m in mask:
+        cotangent = cotangent * m.any(dim=-1, keepdim=True)
+    return [see(g) for g in torch.autograd.grad((y * cotangent).sum(), leaves, allow_unused=True)]
+
+
+def _not_finite(values: Sequence[Value]) -> int:
+    return sum(int((~v.isfinite()).sum()) for v in values if isinstance(v, Tensor))
