@@ -1,16 +1,19 @@
-"""Everything a probe takes at random: sizes, inputs, weights. Drawn by name, so the order of calls is free."""
+"""Everything a probe takes at random: sizes, inputs, weights. Drawn by name, in any order."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
 T = TypeVar("T")
+
+# Whatever a learner's code has made the default.
+_PLAIN: Any = {"dtype": torch.float32, "device": "cpu"}
 
 
 class Draw:
@@ -27,7 +30,7 @@ class Draw:
 
     @contextmanager
     def torch_seeded(self, name: str) -> Iterator[None]:
-        """Inside, what code draws from torch's own generator (initial weights, dropout) is repeatable."""
+        """Inside, what torch's own generator gives (initial weights, dropout) is repeatable."""
         # torch.manual_seed would cost 0.5 ms of bookkeeping for other devices.
         generator = torch.default_generator
         before = generator.get_state()
@@ -39,20 +42,23 @@ class Draw:
 
     def _generator(self, name: str) -> torch.Generator:
         digest = hashlib.blake2b(f"{self.seed}/{name}".encode(), digest_size=7).digest()
-        return torch.Generator().manual_seed(int.from_bytes(digest, "big"))
+        return torch.Generator("cpu").manual_seed(int.from_bytes(digest, "big"))
 
     def pick(self, name: str, choices: Sequence[T]) -> T:
         """One of the choices."""
-        return choices[int(torch.randint(len(choices), (1,), generator=self._generator(name)))]
+        return choices[
+            int(torch.randint(len(choices), (1,), generator=self._generator(name), device="cpu"))
+        ]
 
     def normal(self, name: str, *shape: int, scale: float = 1.0) -> Tensor:
         """float32 tensor of `shape`, normal with standard deviation `scale`."""
-        return torch.randn(shape, generator=self._generator(name)) * scale
+        return torch.randn(shape, generator=self._generator(name), **_PLAIN) * scale
 
     def uniform(self, name: str, *shape: int, low: float = 0.5, high: float = 1.5) -> Tensor:
         """float32 tensor of `shape`, uniform between `low` and `high`."""
-        return torch.rand(shape, generator=self._generator(name)) * (high - low) + low
+        numbers = torch.rand(shape, generator=self._generator(name), **_PLAIN)
+        return numbers * (high - low) + low
 
     def permutation(self, name: str, n: int) -> Tensor:
         """int64 (n,): the numbers below n in another order."""
-        return torch.randperm(n, generator=self._generator(name))
+        return torch.randperm(n, generator=self._generator(name), device="cpu")

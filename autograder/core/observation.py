@@ -151,11 +151,12 @@ def _from_plain(value: Any, levels: int = 5) -> Value:
 def _record(**value: Any) -> Raised | Odd:
     record = {"Raised": Raised, "Odd": Odd}[value.pop("$")](**value)
     for name, content in vars(record).items():
-        if name == "line" and (content is None or type(content) is int):
-            continue
-        _from_plain(content)
-        if not isinstance(content, str) or len(content) > 2000:
-            raise Malformed(f"{name} is no text")
+        if name == "line":
+            fits = content is None or type(content) is int
+        else:
+            fits = isinstance(content, str) and len(content.encode()) <= 4000
+        if not fits:
+            raise Malformed(f"{name} of another kind")
     return record
 
 

@@ -70,7 +70,9 @@ def _torch_put_back() -> Iterator[None]:
     finally:
         _default(dtype, device)
         torch.set_grad_enabled(grad)
-        torch.use_deterministic_algorithms(strict, warn_only=lenient)
+        now = torch.are_deterministic_algorithms_enabled()
+        if (now, torch.is_deterministic_algorithms_warn_only_enabled()) != (strict, lenient):
+            torch.use_deterministic_algorithms(strict, warn_only=lenient)  # loads torch's compiler
         torch.set_num_threads(threads)
         torch.set_rng_state(numbers)
 
