@@ -1,4 +1,4 @@
-"""What the reference and the known mistakes look like under the same probes: computed once, then looked up."""
+"""What the reference and the known mistakes look like under the same probes; computed once."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Expected:
     def mistaken(
         self, slugs: Iterable[str], probe: str, terms: dict[str, list[str]]
     ) -> Observation | None:
-        """The observation of the solution with these mistakes in it; None where they cannot stand together."""
+        """The observation of the solution with these mistakes; None if they cannot be combined."""
         chosen = tuple(slugs)
         if _variant(self.step.name, chosen) is None:
             return None
@@ -48,7 +48,7 @@ def _observed(
     subject = reference(found) if slugs is None else _variant(step, slugs)
     assert subject is not None
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a mistake may provoke one of torch's: nobody's business here
+        warnings.simplefilter("ignore")  # a mistake may provoke one of torch's
         return observe(found.probes[probe], subject, Draw(seed, {"absent": list(absent)}))
 
 
@@ -73,7 +73,7 @@ def home(step: Step, mistake: Misconception) -> str:
 
 
 def touches(step: Step, mistake: Misconception, export: str) -> bool:
-    """Whether a check of the export could notice: the mistake is in its definition, or in one that it uses."""
+    """Whether a check of the export could notice: the mistake is in it, or in what it uses."""
     homes = _homes(step.name, mistake.slug)
     return "" in homes or bool(homes & _used_by(step.name, export))
 

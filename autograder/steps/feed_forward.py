@@ -10,6 +10,7 @@ from autograder.core.observation import Value, apart, see
 from autograder.core.subject import Subject
 from autograder.weights import settle
 from autograder.weights.layers import Shape
+from autograder.weights.scalars import Unreadable
 
 
 def shape(subject: Subject, draw: Draw) -> dict[str, Value]:
@@ -32,11 +33,15 @@ def parameters(subject: Subject, draw: Draw) -> dict[str, Value]:
 
 def output(subject: Subject, draw: Draw) -> dict[str, Value]:
     """Values in eval mode, and whether the input was left alone."""
-    network, matrices = _settled(subject, draw)
-    x = draw.normal("x", 2, 6, _sizes(draw)[0], scale=2.0)
+    d_model, _ = _sizes(draw)
+    try:
+        network, matrices = _settled(subject, draw)
+    except Unreadable as e:
+        raise Unreadable(e.reason, **e.facts, **_traits(subject, draw)) from None
+    x = draw.normal("x", 2, 6, d_model, scale=2.0)
     kept = x.clone()
     first = see(network(x))
-    again = see(network(draw.normal("longer", 3, 9, x.shape[-1], scale=2.0)))
+    again = see(network(draw.normal("longer", 3, 9, d_model, scale=2.0)))
     return {
         "matrices": list(matrices),
         "y": first,
@@ -46,61 +51,84 @@ def output(subject: Subject, draw: Draw) -> dict[str, Value]:
 
 
 def positions(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """How much a token's output depends on its company."""
+    """Which tokens' outputs change when one token of two sentences is changed: row by column."""
     d_model, d_ff = _sizes(draw)
     network = subject.PositionwiseFeedForward(d_model, d_ff, 0.0).eval()
-    x = draw.normal("x", 2, 6, d_model)
-    alone = [network(x[:, i : i + 1].clone()) for i in range(6)]
-    odd = [y for y in alone if not isinstance(y, Tensor)]
-    return {"company": see(odd[0]) if odd else apart(network(x.clone()), torch.cat(alone, dim=1))}
+    x, other = draw.normal("x", 12, d_model), draw.normal("other", 12, d_model)
+    before = network(x.view(2, 6, d_model))
+    if not isinstance(before, Tensor) or before.shape != (2, 6, d_model):
+        return {"company": see(before)}
+    columns = []
+    for j in range(12):
+        changed = x.clone()
+        changed[j] = other[j]
+        gap = (network(changed.view(2, 6, d_model)) - before).abs().amax(-1).flatten()
+        columns.append(gap > 1e-5 * before.abs().max())
+    return {"company": torch.stack(columns, dim=1).float()}
 
 
 def dropout(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """Everything dropped in training; and how far a module differs from the plain one where nothing may be dropped."""
+    """Everything dropped in training, nothing dropped, and everything in eval mode.
+
+    With everything dropped the output is what it is when the second matrix is zero; where weights
+    cannot be written, it is another one at least.
+    """
     x = draw.normal("x", 2, 6, _sizes(draw)[0])
-    none, _ = _settled(subject, draw)
-    plain = none(x.clone())
-    every, _ = _settled(subject, draw, dropout=1.0)
-    return {
-        "all_dropped": see(every.train()(x.clone())),
-        "nothing_dropped": apart(none.train()(x.clone()), plain),
-        "evaluated": apart(every.eval()(x.clone()), plain),
-    }
+    none, every = (_settled_or_fresh(subject, draw, p) for p in (0.0, 1.0))
+    plain = none.eval()(x.clone())
+    readable = _readable(subject, draw)
+    bare = _settled(subject, draw, adapt=_bare)[0](x.clone()) if readable else None
+    found: dict[str, Value] = {}
+    for name, network in (("all", every), ("nothing", none), ("evaluated", every)):
+        network.train(name != "evaluated")
+        one, two = network(x.clone()), network(x.clone())
+        repeats = _same(one, two)
+        asked = plain if name != "all" else bare
+        found[f"{name}_repeats"] = repeats
+        found[f"{name}_output"] = apart(one, asked) if repeats and asked is not None else None
+        if name == "all":
+            found["all_differs"] = not _same(one, plain)
+    found["ways"] = min(len(_factors(subject, draw)), 4) if readable else None
+    return found
 
 
 def scaling(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """One hidden unit, half dropped, over many equal tokens: by what the unit was multiplied, each value once."""
-    token = draw.normal("token", 1, 1, 5)
-
-    def result(p: float, sign: float) -> Tensor:
-        with draw.torch_seeded("again"):  # the same weights each time
-            network = subject.PositionwiseFeedForward(5, 1, p)
-            return network.train()((sign * token).repeat(1, 64, 1)).detach()[0]  # type: ignore[no-any-return]
-
-    bias = result(1.0, 1.0)
-    sign = 1.0 if (result(0.0, 1.0) - bias).abs().max() > 1e-3 else -1.0  # one of the two passes the ReLU
-    whole = result(0.0, sign) - bias
-    feature = int(whole[0].abs().argmax())
-    factors = (result(0.5, sign) - bias)[:, feature] / whole[:, feature]
-    return {"factors": torch.unique(factors.mul(1e4).round()) / 1e4}
+    """By what a hidden unit is multiplied when half of them are dropped, each value once."""
+    _settled_or_fresh(subject, draw, 0.0)
+    return {"factors": _factors(subject, draw) if _readable(subject, draw) else None}
 
 
 def gradients(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """How the output depends on every input."""
-    network, _ = _settled(subject, draw)
-    x = draw.normal("x", 2, 6, _sizes(draw)[0]).requires_grad_()
-    y = network(x)
-    cotangent = draw.normal("cotangent", *x.shape)
-    if not isinstance(y, Tensor) or y.shape != x.shape or not y.requires_grad:
-        return {"dx": see(y) if not isinstance(y, Tensor) else "no gradient"}
-    return {"dx": torch.autograd.grad(y, x, cotangent)[0]}
+    """How far the gradient is from the slope of the subject's own output, along a few directions.
+
+    The first layer and the input are positive, so no direction crosses the bend of a ReLU.
+    """
+    network = _settled_or_fresh(subject, draw, 0.0, _positive).eval()
+    x = draw.uniform("x", 2, 6, _sizes(draw)[0]).requires_grad_()
+    y = network(x * 1.0)
+    if not isinstance(y, Tensor) or y.shape != x.shape:
+        return {"connected": see(y)}
+    weigh = draw.normal("cotangent", *x.shape)
+    weighed = (y * weigh).sum()
+    dx = torch.autograd.grad(weighed, x, allow_unused=True)[0] if y.requires_grad else None
+    if dx is None:
+        return {"connected": False}
+    step, gaps = 5e-3, []
+    with torch.no_grad():
+        for i in range(4 if _readable(subject, draw) else 0):
+            along = draw.normal(f"along{i}", *x.shape)
+            rise = (network(x + step * along) - network(x - step * along)).double()
+            gaps.append((dx * along).sum() - (rise * weigh).sum().float() / (2 * step))
+    return {"connected": True, "slopes": torch.stack(gaps) if gaps else None}
 
 
 def _sizes(draw: Draw) -> tuple[int, int]:
     return draw.pick("d_model", (11, 13, 15)), draw.pick("d_ff", (17, 19, 20))
 
 
-def _settled(subject: Subject, draw: Draw, dropout: float = 0.0) -> tuple[nn.Module, list[str]]:
+def _settled(
+    subject: Subject, draw: Draw, dropout: float = 0.0, adapt: settle.Adapt | None = None
+) -> tuple[nn.Module, list[str]]:
     d_model, d_ff = _sizes(draw)
     return settle.feed_forward(
         lambda p: subject.PositionwiseFeedForward(d_model, d_ff, p),
@@ -108,4 +136,80 @@ def _settled(subject: Subject, draw: Draw, dropout: float = 0.0) -> tuple[nn.Mod
         subject,
         draw,
         dropout,
+        adapt,
     )
+
+
+def _bare(weights: settle.Weights) -> settle.Weights:
+    return weights | {"W_out": torch.zeros_like(weights["W_out"])}
+
+
+def _positive(weights: settle.Weights) -> settle.Weights:
+    return weights | {role: weights[role].abs() for role in ("W_in", "b_in")}
+
+
+def _one_unit(weights: settle.Weights) -> settle.Weights:
+    """Only the first hidden unit acts, and it is never negative for a positive token."""
+    others = torch.arange(len(weights["b_in"])) > 0
+    return weights | {
+        "W_in": weights["W_in"].abs().masked_fill(others[:, None], 0),
+        "b_in": torch.zeros_like(weights["b_in"]),
+        "W_out": torch.ones_like(weights["W_out"]).masked_fill(others, 0),
+    }
+
+
+def _settled_or_fresh(
+    subject: Subject, draw: Draw, dropout: float, adapt: settle.Adapt | None = None
+) -> nn.Module:
+    """With the grader's weights; where they cannot be written, with the same of its own each time.
+
+    Of the reference is then asked no more than can be seen of the subject: it gets no weights, too.
+    """
+    if not _readable(subject, draw):
+        return _fresh(subject, draw, dropout)
+    try:
+        return _settled(subject, draw, dropout, adapt)[0]
+    except Unreadable:
+        subject.terms["absent"] = ["W_in", "W_out", "b_in", "b_out"]
+        return _fresh(subject, draw, dropout)
+
+
+def _readable(subject: Subject, draw: Draw) -> bool:
+    return "W_in" not in (*draw.terms.get("absent", ()), *subject.terms.get("absent", ()))
+
+
+def _fresh(subject: Subject, draw: Draw, dropout: float) -> nn.Module:
+    with draw.torch_seeded("fresh"):
+        network: nn.Module = subject.PositionwiseFeedForward(*_sizes(draw), dropout)
+    return network
+
+
+def _factors(subject: Subject, draw: Draw) -> Tensor:
+    """From one hidden unit and many equal tokens, with half of the units dropped."""
+    token = draw.uniform("token", 1, 1, _sizes(draw)[0]).expand(1, 64, -1)
+
+    def result(p: float, adapt: settle.Adapt) -> Tensor:
+        y: Tensor = _settled(subject, draw, p, adapt)[0].train()(token.clone())
+        return y.detach()[0]
+
+    bare = result(0.0, _bare)
+    feature = int(bare[0].argmax())  # one that a ReLU at the end would not touch
+    part, whole = (result(p, _one_unit) - bare for p in (0.5, 0.0))
+    return torch.unique((part / whole)[:, feature].mul(1e3).round()) / 1e3
+
+
+def _same(one: object, two: object) -> bool:
+    return isinstance(one, Tensor) and isinstance(two, Tensor) and torch.equal(one, two)
+
+
+def _traits(subject: Subject, draw: Draw) -> dict[str, bool]:
+    """What can be told of a module whose weights cannot be read: they tell the ways apart."""
+    x = draw.normal("traits", 1, 6, _sizes(draw)[0], scale=3.0)
+    y = _fresh(subject, draw, 0.0).eval()(x.clone()).detach()
+    scaled = _fresh(subject, draw, 0.0).eval()(3 * x + 1).detach()
+    dropped = _fresh(subject, draw, 1.0).train()(x.clone()).detach()
+    return {
+        "rows_centred": bool((y.mean(-1).abs() < 1e-4 * y.abs().max()).all()),
+        "input_passes": bool(((dropped - dropped[:, :1]).abs() > 1e-4).any()),
+        "scale_free": bool(torch.allclose(y, scaled, atol=1e-3)),
+    }

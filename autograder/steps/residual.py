@@ -1,4 +1,4 @@
-"""Probes of step 06: what a layer normalization and a residual connection do, whoever wrote them."""
+"""Probes of step 06: what a layer normalization and a residual connection do."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ def norm_parameters(subject: Subject, draw: Draw) -> dict[str, Value]:
 def norm_start(subject: Subject, draw: Draw) -> dict[str, Value]:
     """Gain and bias of a fresh normalization, whatever its formula is.
 
-    The input holds every cyclic shift of one centred row of spread 1, along each of its dims, so all statistics are
-    the same along any of them; and n(-x) = -n(x), so the sum of two outputs is twice the bias. Gains are told in
-    quarters: the formula's own factor, a few per cent, belongs to another check.
+    The input holds every cyclic shift of one centred row of spread 1, along each of its dims, so
+    all statistics are the same along any of them; and n(-x) = -n(x), so the sum of two outputs is
+    twice the bias. Gains are told in quarters: the formula's own factor, a few per cent, belongs to
+    another check.
     """
     features = _size(draw)
     row = draw.normal("row", features)
@@ -44,7 +45,7 @@ def norm_start(subject: Subject, draw: Draw) -> dict[str, Value]:
 
 
 def norm_output(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """Values with the grader's gain and bias, for rows of different means and spreads near 1; other ranks, lengths."""
+    """Values with the grader's gain and bias; rows of several means, spread near 1; other ranks."""
     features = _size(draw)
     norm, _ = _settled(subject, draw)
     x = _rows(draw, "x", 2, 6, features)
@@ -59,7 +60,7 @@ def norm_output(subject: Subject, draw: Draw) -> dict[str, Value]:
 
 
 def norm_eps(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """Rows whose spread is about as small as the eps that was asked for, and rows that have none."""
+    """Rows whose spread is about as small as the given eps, and rows that have none."""
     eps = draw.pick("eps", (0.02, 0.03, 0.05))
     norm = _settled_or_fresh(subject, draw, eps=eps)
     return {
@@ -76,9 +77,8 @@ def norm_gradients(subject: Subject, draw: Draw) -> dict[str, Value]:
     weigh = draw.normal("cotangent", *x.shape)
     if not isinstance(y, Tensor) or y.shape != x.shape:
         return {"connected": see(y)}
-    if not y.requires_grad:
-        return {"connected": False}
-    dx = torch.autograd.grad(y, x, weigh, allow_unused=True)[0]
+    weighed = (y * weigh).sum()
+    dx = torch.autograd.grad(weighed, x, allow_unused=True)[0] if y.requires_grad else None
     if dx is None:
         return {"connected": False}
     slopes = []
@@ -104,7 +104,7 @@ def norm_constant(subject: Subject, draw: Draw) -> dict[str, Value]:
 
 
 def residual_input(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """What the sublayer is called with, compared with what the subject's own normalization makes of x."""
+    """What the sublayer is called with, compared with what the subject's own norm makes of x."""
     norm, block = _norm_and_block(subject, draw)
     x = _rows(draw, "x", 2, 6, _size(draw))
     sublayer = Recorder(lambda h: h * 0.5)
@@ -125,7 +125,7 @@ def residual_input(subject: Subject, draw: Draw) -> dict[str, Value]:
 
 
 def residual_output(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """What is left of the output without x and without what the sublayer gave; and the gradient of x."""
+    """What is left of the output without x and what the sublayer gave; and the gradient of x."""
     size = _size(draw)
     block = _block(subject, draw, 0.0).eval()
     x = _rows(draw, "x", 2, 6, size)
@@ -144,10 +144,10 @@ def residual_output(subject: Subject, draw: Draw) -> dict[str, Value]:
 
 
 def residual_dropout(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """Everything dropped in training, nothing dropped, and everything in eval mode, where nothing may be.
+    """Everything dropped in training, nothing dropped, and everything in eval mode.
 
-    All is compared with the subject's own block without dropout, and the sublayer gives the same tensor whatever it
-    gets: so neither the norm nor the sum plays a part.
+    All is compared with the subject's own block without dropout, and the sublayer gives the same
+    tensor whatever it gets: so neither the norm nor the sum plays a part.
     """
     x, branch = _rows(draw, "x", 2, 6, _size(draw)), draw.normal("branch", 2, 6, _size(draw))
     found: dict[str, Value] = {}
@@ -210,29 +210,25 @@ def _settled(subject: Subject, draw: Draw, **eps: float) -> tuple[nn.Module, lis
 
 
 def _settled_or_fresh(subject: Subject, draw: Draw, **eps: float) -> nn.Module:
-    """With the grader's gain and bias; on the terms of the subject where those cannot be written."""
+    """With the grader's gain and bias; where those cannot be written, as it is when fresh."""
     try:
         return _settled(subject, draw, **eps)[0]
     except Unreadable:
         subject.terms["absent"] = ["bias", "gain"]
-        return subject.LayerNorm(_size(draw), **eps).eval()  # type: ignore[no-any-return]
+        norm: nn.Module = subject.LayerNorm(_size(draw), **eps).eval()
+        return norm
 
 
 def _norm_and_block(subject: Subject, draw: Draw) -> tuple[nn.Module, nn.Module]:
-    _seed()  # should they start at random, then alike
-    norm = subject.LayerNorm(_size(draw)).eval()
+    with draw.torch_seeded("start"):  # should they start at random, then alike
+        norm = subject.LayerNorm(_size(draw)).eval()
     return norm, _block(subject, draw, 0.0).eval()
 
 
-def _seed() -> None:
-    torch.default_generator.manual_seed(
-        0
-    )  # torch.manual_seed asks for accelerators too, which takes 1 ms
-
-
 def _block(subject: Subject, draw: Draw, dropout: float) -> nn.Module:
-    _seed()
-    return subject.SublayerConnection(_size(draw), dropout)  # type: ignore[no-any-return]
+    with draw.torch_seeded("start"):
+        block: nn.Module = subject.SublayerConnection(_size(draw), dropout)
+    return block
 
 
 @torch.no_grad()
@@ -268,5 +264,5 @@ def _gradient(y: Any, x: Tensor, weigh: Tensor) -> Any:
         return y
     if not y.requires_grad:
         return torch.zeros_like(x)
-    dx = torch.autograd.grad(y, x, weigh, allow_unused=True)[0]
+    dx = torch.autograd.grad((y * weigh).sum(), x, allow_unused=True)[0]
     return torch.zeros_like(x) if dx is None else dx

@@ -1,7 +1,7 @@
 """Two linear layers, one after the other: which scalar is which cell of W_in, b_in, W_out, b_out.
 
-Only liveness is read, never a value fitted: switch one thing on and see whose gradient is exactly zero. One token, all
-weights and inputs positive, so that no ReLU is dead and nothing cancels.
+Only liveness is read, never a value fitted: switch one thing on and see whose gradient is exactly
+zero. One token, all weights and inputs positive, so that no ReLU is dead and nothing cancels.
 """
 
 from __future__ import annotations
@@ -18,15 +18,22 @@ from autograder.weights.scalars import Call, Scalars, Unreadable
 
 @dataclass
 class Map:
-    """For each role that was found, the scalar that plays each of its cells (int64 of the role's shape)."""
+    """For each role that was found, which scalar plays each of its cells (int64, its shape)."""
 
     cells: dict[str, Tensor]
     count: int
 
     def place(self, weights: dict[str, Tensor]) -> Tensor:
-        """float32 (count,): the flat vector that holds these weights; scalars without a role are 0."""
+        """float32 (count,): the vector that holds these weights; scalars without a role are 0.
+
+        Raises:
+            Unreadable: a role that was found has another size.
+        """
         values = torch.zeros(self.count)
         for role, index in self.cells.items():
+            asked = list(weights[role].shape)
+            if list(index.shape) != asked:
+                raise Unreadable("size", role=role, asked=asked, found=index.numel())
             values[index.reshape(-1)] = weights[role].reshape(-1)
         return values
 
@@ -149,9 +156,9 @@ def _units(
 ) -> tuple[Tensor, Tensor]:
     """The hidden unit of each inner and of each outer scalar.
 
-    Units are numbered by the outer scalars of output row 0, in storage order: with only some of those on, the inner
-    scalars that live belong to the same units; with the inner scalars of some units changed, the outer gradients that
-    change are theirs.
+    Units are numbered by the outer scalars of output row 0, in storage order: with only some of
+    those on, the inner scalars that live belong to the same units; with the inner scalars of some
+    units changed, the outer gradients that change are theirs.
     """
     token = draw.uniform("layers/token", 1, 1, shape.d_in)
     cotangent = draw.uniform("layers/cotangent", 1, 1, shape.d_out)

@@ -1,10 +1,9 @@
-"""A normalization's gain and bias: which scalar belongs to which feature, and what it is effectively worth."""
+"""A normalization's gain and bias: which scalar belongs to which feature, and what it is worth."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor
 
 from autograder.core.draw import Draw
@@ -27,9 +26,10 @@ class NormMap(Map):
 def read_norm(scalars: Scalars, call: Call, features: int, draw: Draw) -> NormMap:
     """The map of gain and bias: y = gain * n(x) + bias, feature by feature.
 
-    The gradient of a bias is the same for every input, that of a gain is n(x). A class in which both depend on the
-    input (the bias added before the division) is told apart by its fresh values, 1 for a gain and 0 for a bias.
-    Several sentences of several tokens are looked at together, so that statistics over another axis are finite too.
+    The gradient of a bias is the same for every input, that of a gain is n(x). A class in which
+    both depend on the input (the bias added before the division) is told apart by its fresh values,
+    1 for a gain and 0 for a bias. Several sentences of several tokens are looked at together, so
+    that statistics over another axis are finite too.
 
     Args:
         scalars: the module's trainable scalars, as they are when fresh; left unchanged.
@@ -62,7 +62,7 @@ def read_norm(scalars: Scalars, call: Call, features: int, draw: Draw) -> NormMa
 
 
 def _shift(scalars: Scalars, cells: Tensor, outputs: list[Tensor], weigh: Tensor) -> float:
-    """Effective minus stored gain, from the outputs' and the gains' gradients' differences; 0 where there is none."""
+    """Effective minus stored gain: the outputs' difference over that of the gains' gradients."""
     stored = scalars.vector()[cells]
     normed = [scalars.gradient(y, weigh, keep=True)[cells] for y in outputs]
     sums = [(y.detach() * weigh).sum((0, 1)) for y in outputs]

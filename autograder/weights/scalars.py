@@ -11,7 +11,7 @@ Call = Callable[..., Tensor]
 
 
 class Unreadable(Exception):
-    """It could not be seen which weight does what; `reason` and `facts` are data, and part of the observation."""
+    """It could not be seen which weight does what; `reason` and `facts` are what was seen."""
 
     def __init__(self, reason: str, **facts: object) -> None:
         super().__init__(reason)
@@ -20,7 +20,7 @@ class Unreadable(Exception):
 
 
 class Scalars:
-    """All trainable parameters of `module`, in registration, then storage order; their values are kept.
+    """All trainable parameters of `module`, in registration, then storage order; values are kept.
 
     Raises:
         Unreadable: there are none, or two parameters share their memory.
@@ -54,15 +54,16 @@ class Scalars:
         """float32 (count,): gradient of sum(output * cotangent); zero where a scalar plays no part.
 
         Raises:
-            Unreadable: the output is not connected to any weight, or its shape is not the cotangent's.
+            Unreadable: the output is not connected to any weight, or its shape is not the
+            cotangent's.
         """
         if output.shape != cotangent.shape:
             raise Unreadable("output_shape", seen=list(output.shape), asked=list(cotangent.shape))
         if not output.requires_grad:
             raise Unreadable("no_gradient")
-        found = torch.autograd.grad(
-            output, self.parameters, cotangent.to(output), retain_graph=keep, allow_unused=True
-        )
+        # A weighed sum: given the weights as `grad_outputs`, torch first loads sympy.
+        weighed = (output * cotangent.to(output)).sum()
+        found = torch.autograd.grad(weighed, self.parameters, retain_graph=keep, allow_unused=True)
         parts = [
             torch.zeros(p.numel()) if g is None else g.reshape(-1).float()
             for p, g in zip(self.parameters, found, strict=True)

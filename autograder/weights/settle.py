@@ -1,4 +1,4 @@
-"""Build a subject's module with the canonical weights: its map is read once, and written into every such module."""
+"""Build a subject's module with the canonical weights, through its map, which is read once."""
 
 from __future__ import annotations
 
@@ -17,12 +17,21 @@ from autograder.weights.scalars import Call, Scalars, Unreadable
 
 Build = Callable[[float], Any]  # dropout -> module
 Shapes = dict[str, tuple[int, ...]]
+Weights = dict[str, Tensor]  # by role
+Adapt = Callable[[Weights], Weights]
 
 
 def feed_forward(
-    build: Build, shape: Shape, subject: Subject, draw: Draw, dropout: float = 0.0
+    build: Build,
+    shape: Shape,
+    subject: Subject,
+    draw: Draw,
+    dropout: float = 0.0,
+    adapt: Adapt | None = None,
 ) -> tuple[nn.Module, list[str]]:
     """Two layers with canonical weights: (module in eval mode, matrices that were found).
+
+    `adapt` makes others of them.
 
     Raises:
         Unreadable: it could not be seen which weight does what.
@@ -39,7 +48,8 @@ def feed_forward(
         return read_layers(scalars, call, shape, draw)
 
     dry = (torch.ones(1, 1, shape.d_in),)
-    return _settle(("layers", shape), build, dropout, shapes, read, dry, subject, draw)
+    key = ("layers", shape)
+    return _settle(key, build, dropout, shapes, read, dry, subject, draw, adapt)
 
 
 def attention(
@@ -60,7 +70,7 @@ def attention(
 def layer_norm(
     build: Build, features: int, subject: Subject, draw: Draw
 ) -> tuple[nn.Module, list[str]]:
-    """A normalization with canonical effective gain and bias; returns and raises as `feed_forward`."""
+    """A normalization with canonical effective gain and bias; otherwise as `feed_forward`."""
     shapes: Shapes = {"gain": (features,), "bias": (features,)}
 
     def read(scalars: Scalars, call: Call) -> Map:
@@ -71,7 +81,10 @@ def layer_norm(
 
 
 def canonical(shapes: Shapes, draw: Draw) -> dict[str, Tensor]:
-    """The weights every subject holds while it is probed; zeros (a gain: ones) for what a subject was found to lack."""
+    """The weights every subject holds while it is probed.
+
+    What a subject was found to lack is zero (a gain: one) for all.
+    """
     weights = {}
     for role, shape in shapes.items():
         if role in draw.terms.get("absent", ()):
@@ -94,12 +107,13 @@ def _settle(
     dry: tuple[Tensor, ...],
     subject: Subject,
     draw: Draw,
+    adapt: Adapt | None = None,
 ) -> tuple[nn.Module, list[str]]:
     found = subject.memo.get(key)
     if found is None:
         try:
             module = _made(build, 0.0, dry)
-            found = read(Scalars(module), module)
+            found = read(Scalars(module), _sparing(module))
         except Unreadable as e:
             found = e
         subject.memo[key] = found
@@ -111,8 +125,19 @@ def _settle(
     scalars = Scalars(module)
     if scalars.count != found.count:
         raise Unreadable("changes", one=found.count, two=scalars.count)
-    scalars.write(found.place(canonical(shapes, draw)))
+    weights = canonical(shapes, draw)
+    scalars.write(found.place(adapt(weights) if adapt else weights))
     return module, sorted(r for r in found.cells if r[0] != "b")
+
+
+def _sparing(module: nn.Module) -> Call:
+    """Calls with copies: the module may write to its inputs. A tensor given twice stays one."""
+
+    def call(*inputs: Tensor) -> Any:
+        copies = {id(t): t.clone() for t in inputs}
+        return module(*(copies[id(t)] for t in inputs))
+
+    return call
 
 
 def _made(build: Build, dropout: float, dry: tuple[Tensor, ...]) -> nn.Module:
