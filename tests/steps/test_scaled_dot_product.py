@@ -98,6 +98,12 @@ PLANTED: dict[str, list[list[tuple[str, str]]]] = {
         [('torch.where(mask != 0, logits, float("-inf"))', "logits + mask")],
         [("masked_fill_(mask == 0, torch.finfo(logits.dtype).min)", "add_(mask.float())")],
         [("logits + (1.0 - mask.float()) * -1e9", "mask.float() + logits")],
+        [
+            (
+                "products.masked_fill(mask.logical_not(), -1e10)",
+                "products + mask * query.size(-1) ** 0.5",
+            )
+        ],
     ],
     "scale-missing": [
         [(" * d_k ** -0.5", "")],
