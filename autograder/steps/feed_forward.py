@@ -44,9 +44,9 @@ def output(subject: Subject, draw: Draw) -> dict[str, Value]:
     again = see(network(draw.normal("longer", 3, 9, d_model, scale=2.0)))
     return {
         "matrices": list(matrices),
+        "untouched": torch.equal(x, kept),  # first: the cause of what follows
         "y": first,
         "longer": again,
-        "untouched": torch.equal(x, kept),
     }
 
 

@@ -84,9 +84,9 @@ def output(subject: Subject, draw: Draw) -> dict[str, Value]:
     again = see(module(*_inputs(draw, "longer", 4, 9, 11, _sizes(draw)[1])))
     return {
         "matrices": list(matrices),
+        "untouched": all(torch.equal(a, b) for a, b in zip(inputs, kept, strict=True)),
         "y": first,
         "longer": again,
-        "untouched": all(torch.equal(a, b) for a, b in zip(inputs, kept, strict=True)),
     }
 
 
@@ -98,7 +98,7 @@ def gradients(subject: Subject, draw: Draw) -> dict[str, Value]:
     if not isinstance(y, Tensor) or y.shape != inputs[0].shape or not y.requires_grad:
         return {"dquery": see(y) if not isinstance(y, Tensor) else Odd("no gradient")}
     cotangent = draw.normal("cotangent", *y.shape)
-    found = torch.autograd.grad(y, inputs, cotangent, allow_unused=True)
+    found = torch.autograd.grad((y * cotangent).sum(), inputs, allow_unused=True)
     names = ("dquery", "dkey", "dvalue")
     return {
         n: torch.zeros_like(t) if g is None else g

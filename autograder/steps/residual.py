@@ -50,12 +50,13 @@ def norm_output(subject: Subject, draw: Draw) -> dict[str, Value]:
     norm, _ = _settled(subject, draw)
     x = _rows(draw, "x", 2, 6, features)
     kept = x.clone()
+    y = see(norm(x))
     return {
-        "y": see(norm(x)),
+        "untouched": torch.equal(x, kept),  # first: the cause of what follows
+        "y": y,
         "longer": see(norm(_rows(draw, "longer", 3, 9, features))),
         "flat": see(norm(_rows(draw, "flat", 7, features))),
         "deep": see(norm(_rows(draw, "deep", 2, 3, 4, features))),
-        "untouched": torch.equal(x, kept),
     }
 
 
