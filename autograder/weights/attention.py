@@ -108,7 +108,7 @@ class _Scores:
         inputs = [t.clone().requires_grad_() for t in self.tokens]
         self.scalars.write(self.base)
         output = self.call(*inputs)
-        found = torch.autograd.grad(output, inputs, self.cotangent, allow_unused=True)
+        found = torch.autograd.grad((output * self.cotangent).sum(), inputs, allow_unused=True)
         names = ("query", "key", "value")
         felt = [n for n, g in zip(names, found, strict=True) if g is not None and bool(g.any())]
         return {"side": "query" if query.any() else "key", "reads": felt}
@@ -242,7 +242,6 @@ def _heads_that_meet(scalars: Scalars, call: Call, d: int, draw: Draw, found: Ma
     output = call(query, key, value)
     if output.shape != (d, 1, d) or not output.requires_grad:
         return torch.zeros(d, d, dtype=torch.bool)
-    (felt,) = torch.autograd.grad(
-        output, query, torch.eye(d)[:, None, :].to(output), allow_unused=True
-    )
+    weighed = (output * torch.eye(d)[:, None, :].to(output)).sum()
+    (felt,) = torch.autograd.grad(weighed, query, allow_unused=True)
     return torch.zeros(d, d, dtype=torch.bool) if felt is None else felt[:, 0] != 0
