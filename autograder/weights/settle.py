@@ -131,11 +131,17 @@ def _settle(
 
 
 def _sparing(module: nn.Module) -> Call:
-    """Calls with copies: the module may write to its inputs. A tensor given twice stays one."""
+    """Calls with copies: the module may write to its inputs. A tensor given twice stays one.
+
+    Every weight holds an ordinary number then, so the output has to.
+    """
 
     def call(*inputs: Tensor) -> Any:
         copies = {id(t): t.clone() for t in inputs}
-        return module(*(copies[id(t)] for t in inputs))
+        output = module(*(copies[id(t)] for t in inputs))
+        if isinstance(output, Tensor) and not bool(output.isfinite().all()):
+            raise Unreadable("not_finite")
+        return output
 
     return call
 

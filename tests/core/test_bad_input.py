@@ -144,7 +144,7 @@ def test_what_is_no_tensor_is_told(
 @pytest.mark.parametrize(
     ("forward", "key"),
     [
-        ("return self.w_2(self.w_1(x).relu()) * float('nan')", "difference.not_finite"),
+        ("return self.w_2(self.w_1(x).relu()) * float('nan')", "unreadable.not_finite"),
         ("return self.w_2(self.w_1(x).relu()).double()", "difference.dtype"),
         ("return self.w_2(self.w_1(x).relu())[..., :1]", "difference.plain"),
         ("x *= 2", "difference.plain"),

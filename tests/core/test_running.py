@@ -64,10 +64,11 @@ def test_wall_that_cannot_be_put_up_lets_nothing_run(network: Network, tmp_path:
 
 
 def test_a_lost_probe_costs_itself_only(network: Network) -> None:
-    seen = run(job(network(init="if dropout == 0.5: os._exit(9)")), EXPORTS)
+    init = "if sys._getframe(1).f_code.co_name == 'parameters': os._exit(9)"
+    seen = run(job(network(init=init)), EXPORTS)
     lost = {n for n, o in seen.probes.items() if isinstance(o, Lost)}
-    assert lost == {"scaling"}
-    assert seen.probes["scaling"] == Lost("exit", "9")
+    assert lost == {"parameters"}
+    assert seen.probes["parameters"] == Lost("exit", "9")
 
 
 def test_step_has_an_end_even_if_every_probe_comes_back(network: Network) -> None:
@@ -134,7 +135,7 @@ def test_many_open_descriptors_do_not_matter(graded: Graded, network: Network) -
 def state() -> tuple[object, ...]:
     return (
         list(sys.path),
-        {n: id(m) for n, m in sys.modules.items() if "feed_forward" in n or "helper" in n},
+        [sys.modules.get(name) for name in ("feed_forward", "my_helper", "transformer_ref")],
         list(sys.meta_path),
         os.getcwd(),
         (sys.stdin, sys.stdout, sys.stderr),
