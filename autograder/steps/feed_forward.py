@@ -51,10 +51,14 @@ def output(subject: Subject, draw: Draw) -> dict[str, Value]:
 
 
 def positions(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """Which tokens' outputs change when one token of two sentences is changed: row by column."""
-    d_model, d_ff = _sizes(draw)
-    network = subject.PositionwiseFeedForward(d_model, d_ff, 0.0).eval()
+    """Which tokens' outputs change when one token of two sentences is changed: row by column.
+
+    By fresh weights, since of a wide kernel only the middle can be written; and, with the grader's
+    weights, what company does to a token's output.
+    """
+    d_model = _sizes(draw)[0]
     x, other = draw.normal("x", 12, d_model), draw.normal("other", 12, d_model)
+    network = _fresh(subject, draw, 0.0).eval()
     before = network(x.view(2, 6, d_model))
     if not isinstance(before, Tensor) or before.shape != (2, 6, d_model):
         return {"company": see(before)}
@@ -64,7 +68,13 @@ def positions(subject: Subject, draw: Draw) -> dict[str, Value]:
         changed[j] = other[j]
         gap = (network(changed.view(2, 6, d_model)) - before).abs().amax(-1).flatten()
         columns.append(gap > 1e-5 * before.abs().max())
-    return {"company": torch.stack(columns, dim=1).float()}
+    network = _settled_or_fresh(subject, draw, 0.0)
+    together = network(x.view(2, 6, d_model)).reshape(12, 1, d_model)
+    mixed = apart(together, network(x.view(12, 1, d_model)))
+    return {
+        "company": torch.stack(columns, dim=1).float(),
+        "mixed": mixed if _readable(subject, draw) else None,
+    }
 
 
 def dropout(subject: Subject, draw: Draw) -> dict[str, Value]:
@@ -88,14 +98,20 @@ def dropout(subject: Subject, draw: Draw) -> dict[str, Value]:
         found[f"{name}_output"] = apart(one, asked) if repeats and asked is not None else None
         if name == "all":
             found["all_differs"] = not _same(one, plain)
-    found["ways"] = min(len(_factors(subject, draw)), 4) if readable else None
+    found["ways"] = None
+    if readable:
+        part, _ = _one_unit_dropped(subject, draw)
+        found["ways"] = min(len(_values(part / part.abs().max())), 4)
     return found
 
 
 def scaling(subject: Subject, draw: Draw) -> dict[str, Value]:
     """By what a hidden unit is multiplied when half of them are dropped, each value once."""
     _settled_or_fresh(subject, draw, 0.0)
-    return {"factors": _factors(subject, draw) if _readable(subject, draw) else None}
+    if not _readable(subject, draw):
+        return {"factors": None}
+    part, whole = _one_unit_dropped(subject, draw)
+    return {"factors": _values(part / whole)}
 
 
 def gradients(subject: Subject, draw: Draw) -> dict[str, Value]:
@@ -184,18 +200,28 @@ def _fresh(subject: Subject, draw: Draw, dropout: float) -> nn.Module:
     return network
 
 
-def _factors(subject: Subject, draw: Draw) -> Tensor:
-    """From one hidden unit and many equal tokens, with half of the units dropped."""
-    token = draw.uniform("token", 1, 1, _sizes(draw)[0]).expand(1, 64, -1)
+def _one_unit_dropped(subject: Subject, draw: Draw) -> tuple[Tensor, Tensor]:
+    """Outputs for many equal tokens of one hidden unit, minus those without it.
 
-    def result(p: float, adapt: settle.Adapt) -> Tensor:
-        y: Tensor = _settled(subject, draw, p, adapt)[0].train()(token.clone())
-        return y.detach()[0]
+    Returns:
+        in training mode with half of the units dropped, and in eval mode: float32 (64,) each.
+    """
+    token = draw.uniform("token", 1, 1, _sizes(draw)[0]).expand(64, 1, -1)
+
+    def result(p: float, adapt: settle.Adapt, training: bool = False) -> Tensor:
+        network = _settled(subject, draw, p, adapt)[0].train(training)
+        y: Tensor = network(token.clone())
+        return y.detach()[:, 0]
 
     bare = result(0.0, _bare)
     feature = int(bare[0].argmax())  # one that a ReLU at the end would not touch
-    part, whole = (result(p, _one_unit) - bare for p in (0.5, 0.0))
-    return torch.unique((part / whole)[:, feature].mul(1e3).round()) / 1e3
+    part, whole = result(0.5, _one_unit, training=True), result(0.0, _one_unit)
+    return (part - bare)[:, feature], (whole - bare)[:, feature]
+
+
+def _values(values: Tensor) -> Tensor:
+    """Each value once, to three digits."""
+    return torch.unique(values.mul(1e3).round()) / 1e3
 
 
 def _same(one: object, two: object) -> bool:

@@ -1,0 +1,187 @@
+"""Step 04: right builds get full marks, and a mistake is named by its name in every build."""
+
+from pathlib import Path
+
+import pytest
+
+from autograder.core.grading import grade
+from autograder.core.step import find_step
+from autograder.core.subject import Source
+from autograder.core.verdict import Verdict
+
+STEP = find_step(4)
+TEXT = Path(__file__).with_name("feed_forward_builds.py").read_text(encoding="utf-8")
+SOLUTION = STEP.solution.read_text(encoding="utf-8")
+
+# What the tests' builds call a mistake, and what it is called in the catalogue.
+MISTAKES: dict[str, tuple[dict[str, str], str]] = {
+    "no activation": ({"bend": "none"}, "no-activation"),
+    "relu last": ({"mistake": "bend_last"}, "activation-after-second-layer"),
+    "relu twice": ({"mistake": "bend_both"}, "activation-after-both-layers"),
+    "relu first": ({"mistake": "bend_first"}, "activation-before-first-layer"),
+    "gelu": ({"bend": "gelu"}, "activation-gelu"),
+    "leaky relu": ({"bend": "leaky"}, "activation-leaky-relu"),
+    "sigmoid": ({"bend": "sigmoid"}, "activation-sigmoid"),
+    "tanh": ({"bend": "tanh"}, "activation-tanh"),
+    "residual": ({"mistake": "residual"}, "residual-inside"),
+    "norm first": ({"mistake": "norm_first"}, "norm-inside-first"),
+    "norm last": ({"mistake": "norm_last"}, "norm-inside-last"),
+    "residual and norm": ({"mistake": "residual_norm_last"}, "residual-and-norm-inside-last"),
+    "norm and residual": ({"mistake": "residual_norm_first"}, "residual-and-norm-inside-first"),
+    "square": ({"mistake": "square"}, "inner-width-ignored"),
+    "fixed ratio": ({"mistake": "ratio"}, "inner-width-fixed-ratio"),
+    "no dropout": ({"mistake": "drop_missing"}, "dropout-missing"),
+    "dropout on output": ({"mistake": "drop_output"}, "dropout-on-output"),
+    "dropout on output too": ({"mistake": "drop_output_too"}, "dropout-on-output-too"),
+    "dropout on input": ({"mistake": "drop_input"}, "dropout-on-input"),
+    "dropout on input too": ({"mistake": "drop_input_too"}, "dropout-on-input-too"),
+    "dropout always on": ({"mistake": "always_on"}, "dropout-always-on"),
+    "rate ignored": ({"mistake": "fixed_rate"}, "dropout-rate-ignored"),
+    "rate to keep": ({"mistake": "keep"}, "dropout-as-keep"),
+    "no biases": ({"biases": ""}, "no-biases"),
+    "no first bias": ({"biases": "2"}, "no-first-bias"),
+    "no second bias": ({"biases": "1"}, "no-second-bias"),
+}
+PLACES: dict[str, dict[str, str]] = {
+    "linear, backwards": {"order": "21"},
+    "convolution": {"store": "convolution"},
+    "raw": {"store": "raw"},
+    "fused": {"store": "fused"},
+}
+RIGHT: dict[str, dict[str, str]] = {
+    "linear": {},
+    "lazy, backwards": {"store": "lazy", "order": "21", "bend": "clamp"},
+    "convolution": {"store": "convolution", "bend": "function"},
+    "raw, dropout by hand": {"store": "raw", "bend": "where", "drop": "by_hand"},
+    "fused, dropout first": {"store": "fused", "bend": "maximum", "drop": "before"},
+    "unit by unit": {"store": "units", "drop": "function", "bend": "module"},
+}
+
+
+def graded(choices: dict[str, str], seed: int) -> Verdict:
+    text = f"{TEXT}\n\nclass PositionwiseFeedForward(Composed):\n    choices = {choices!r}\n"
+    return grade(STEP, Source(text, "feed_forward.py"), seed=seed)
+
+
+def edited(*edits: tuple[str, str]) -> Verdict:
+    text = SOLUTION
+    for find, replace in edits:
+        assert text.count(find) == 1
+        text = text.replace(find, replace)
+    return grade(STEP, Source(text, "feed_forward.py"), seed=6)
+
+
+def failed(verdict: Verdict) -> set[str]:
+    return {c.check for c in verdict.checks if c.state != "passed"}
+
+
+def named(verdict: Verdict) -> set[str]:
+    return {slug for c in verdict.checks for slug in c.misconceptions}
+
+
+@pytest.mark.parametrize("seed", [3, 4])
+@pytest.mark.parametrize("name", RIGHT)
+def test_right_builds_get_full_marks(name: str, seed: int) -> None:
+    assert failed(graded(RIGHT[name], seed)) == set()
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_planted_mistake_is_named_and_nothing_else_is(mistake: str) -> None:
+    choices, slug = MISTAKES[mistake]
+    place = list(PLACES.values())[list(MISTAKES).index(mistake) % len(PLACES)]
+    assert named(graded(place | choices, seed=8)) == {slug}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_it_is_named_in_every_build_whatever_is_drawn(mistake: str, place: str) -> None:
+    choices, slug = MISTAKES[mistake]
+    for seed in range(6):
+        assert named(graded(PLACES[place] | choices, seed)) == {slug}, seed
+
+
+@pytest.mark.parametrize("place", ["raw", "fused"])
+@pytest.mark.parametrize("biases", ["", "1", "2"])
+def test_a_missing_bias_costs_the_count_only(place: str, biases: str) -> None:
+    verdict = graded(PLACES[place] | {"biases": biases}, seed=9)
+    assert failed(verdict) == {"parameters"}
+
+
+@pytest.mark.parametrize("order", ["12", "21"])
+def test_a_kernel_of_three_is_named_however_it_is_declared(order: str) -> None:
+    verdict = graded({"store": "wide_convolution", "order": order}, seed=10)
+    assert failed(verdict) == {"parameters", "positions"}
+    assert named(verdict) == {"convolution-kernel-3"}
+
+
+@pytest.mark.parametrize(
+    ("bend", "checks"), [("gelu", {"output"}), ("sigmoid", {"output"}), ("none", {"output"})]
+)
+def test_a_wrong_activation_costs_one_check(bend: str, checks: set[str]) -> None:
+    assert failed(graded({"bend": bend}, seed=11)) == checks
+
+
+def test_two_mistakes_are_both_named() -> None:
+    verdict = graded({"bend": "tanh", "mistake": "drop_output"}, seed=12)
+    assert "dropout-on-output" in named(verdict)
+    assert failed(verdict) == {"output", "dropout", "scaling"}
+
+
+UNKNOWN = {
+    "softmax for an activation": [("hidden.relu()", "hidden.softmax(-1)")],
+    "relu squared": [("hidden.relu()", "hidden.relu().square()")],
+    "relu cut at one": [("hidden.relu()", "hidden.clamp(0, 1)")],
+    "relu the other way": [("hidden.relu()", "-(-hidden).relu()")],
+    "shifted": [("hidden.relu()", "(hidden - 0.5).relu()")],
+    "scaled": [("self.w_2(hidden)", "self.w_2(hidden) * 0.5")],
+    "half a residual": [("self.w_2(hidden)", "self.w_2(hidden) + x / 2")],
+    "a third layer": [("self.w_2(hidden)", "self.w_2(self.w_1(self.w_2(hidden)))")],
+    "mean over tokens": [("self.w_1(x)", "self.w_1(x.mean(1, keepdim=True).expand_as(x))")],
+    "tokens rolled": [("self.w_1(x)", "self.w_1(x.roll(1, dims=1))")],
+    "half the rate": [("nn.Dropout(p=dropout)", "nn.Dropout(p=dropout / 2)")],
+    "a gate": [("hidden.relu()", "hidden.relu() * hidden.sigmoid()")],
+    "a norm of the hidden units": [
+        ("nn.Dropout(p=dropout)", "nn.Dropout(p=dropout)\n        self.norm = nn.LayerNorm(d_ff)"),
+        ("hidden.relu()", "self.norm(hidden.relu())"),
+    ],
+    "one layer more": [
+        (
+            "nn.Dropout(p=dropout)",
+            "nn.Dropout(p=dropout)\n        self.w_3 = nn.Linear(d_ff, d_ff)",
+        ),
+        ("hidden.relu()", "self.w_3(hidden.relu()).relu()"),
+    ],
+    "double width": [
+        ("nn.Linear(d_model, d_ff)", "nn.Linear(d_model, 2 * d_ff)"),
+        ("nn.Linear(d_ff, d_model)", "nn.Linear(2 * d_ff, d_model)"),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_what_the_catalogue_does_not_hold_gets_no_name(name: str) -> None:
+    verdict = edited(*UNKNOWN[name])
+    assert verdict.points < 10
+    assert named(verdict) == set()
+
+
+def test_the_output_of_an_unread_network_is_no_accusation() -> None:
+    verdict = edited(*UNKNOWN["a norm of the hidden units"])
+    (output,) = [c for c in verdict.checks if c.check == "output"]
+    assert output.findings[0].text == "unreadable.size"
+
+
+def test_changing_the_caller_s_tensor_is_seen() -> None:
+    verdict = edited(
+        ("return self.w_2(hidden)", "y = self.w_2(hidden)\n        x.zero_()\n        return y")
+    )
+    assert failed(verdict) >= {"output"}
+
+
+def test_extra_parameters_cost_the_count_only() -> None:
+    verdict = edited(
+        ("nn.Dropout(p=dropout)", "nn.Dropout(p=dropout)\n        self.extra = nn.Linear(3, 3)")
+    )
+    assert failed(verdict) == {"parameters"}
+    assert named(verdict) == set()
