@@ -14,6 +14,7 @@ from autograder.weights.attention import read_attention
 from autograder.weights.layers import Map, Shape, read_layers
 from autograder.weights.norm import read_norm
 from autograder.weights.scalars import Call, Scalars, Unreadable
+from autograder.weights.table import TableMap, read_table
 
 Build = Callable[[float], Any]  # dropout -> module
 Shapes = dict[str, tuple[int, ...]]
@@ -78,6 +79,24 @@ def layer_norm(
 
     dry = (torch.arange(6.0 * features).view(2, 3, features),)
     return _settle(("norm", features), build, 0.0, shapes, read, dry, subject, draw)
+
+
+def embedding(
+    build: Build, d_model: int, vocab: int, subject: Subject, draw: Draw
+) -> tuple[nn.Module, list[int]]:
+    """A table of vectors with canonical rows: (module in eval mode, ids that train nothing).
+
+    The padding id is never looked at. Raises as `feed_forward`.
+    """
+    shapes: Shapes = {"table": (vocab, d_model)}
+    key = ("table", d_model, vocab)
+
+    def read(scalars: Scalars, call: Call) -> TableMap:
+        return read_table(scalars, call, vocab, d_model, draw)
+
+    dry = (torch.ones(1, 1, dtype=torch.int64),)
+    module, _ = _settle(key, build, 0.0, shapes, read, dry, subject, draw)
+    return module, subject.memo[key].silent
 
 
 def canonical(shapes: Shapes, draw: Draw) -> dict[str, Tensor]:

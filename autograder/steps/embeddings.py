@@ -1,0 +1,269 @@
+"""Probes of step 05: what token embeddings and a positional encoding do, whoever wrote them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from autograder.core.draw import Draw
+from autograder.core.observation import Odd, Value, apart, see
+from autograder.core.subject import Subject, raised
+from autograder.weights import settle
+from autograder.weights.table import probed
+
+# ---------------------------------------------------------------- Embeddings
+
+
+def embed_table(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """How many trainable numbers there are, what a lookup gives, and which ids train nothing."""
+    d_model, vocab = _table_sizes(draw)
+    module = subject.Embeddings(d_model, vocab)
+    few = torch.tensor([[0, 5, 1, 7], [4, 1, 3, 0]])
+    one, two = see(module(few.clone())), see(module(few.clone()))
+    found: dict[str, Value] = {"count": _trainable(module)}
+    found["shape"] = list(one.shape) if isinstance(one, Tensor) else one
+    if found["shape"] != [2, 4, d_model]:
+        return found
+    found["repeats"] = _same(one, two)
+    found["silent"] = [i for i in probed(vocab).tolist() if not _trains(module, i)]
+    return found
+
+
+def embed_scale(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """Values with the grader's table; ids that train nothing are another check's matter."""
+    d_model, vocab = _table_sizes(draw)
+    module, silent = settle.embedding(
+        lambda _: subject.Embeddings(d_model, vocab), d_model, vocab, subject, draw
+    )
+    absent = subject.terms.setdefault("absent", [])
+    absent += [f"id {i}" for i in silent if f"id {i}" not in absent]
+    left_out = {*absent, *draw.terms.get("absent", ())}
+    ids = torch.tensor([i for i in probed(vocab).tolist() if f"id {i}" not in left_out])
+    sentences = torch.stack([ids, ids[draw.permutation("ids", len(ids))]])
+    return {"y": see(module(sentences))}
+
+
+def _table_sizes(draw: Draw) -> tuple[int, int]:
+    return draw.pick("d_model", (10, 11, 13)), draw.pick("vocab", (17, 19, 23))
+
+
+def _same(one: Value, two: Value) -> bool:
+    return isinstance(one, Tensor) and isinstance(two, Tensor) and torch.equal(one, two)
+
+
+def _trains(module: nn.Module, token: int) -> bool:
+    y = module(torch.tensor([[token]]))
+    weights = [p for p in module.parameters() if p.requires_grad]
+    if not y.requires_grad or not weights:
+        return False
+    slopes = torch.autograd.grad(y, weights, torch.ones_like(y), allow_unused=True)
+    return any(g is not None and bool((g.to_dense() != 0).any()) for g in slopes)
+
+
+# ---------------------------------------------------------------- PositionalEncoding
+
+
+def positions(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """The table in two widths, read off what becomes of zeros; a sentence as long as the table."""
+    narrow, wide = _widths(draw)
+    length = draw.pick("length", (97, 101, 103))
+    y = _encoding(subject, narrow, length)(torch.zeros(1, length, narrow))
+    other = _encoding(subject, wide, length)(torch.zeros(1, length, wide))
+    dtype = str(y.dtype).removeprefix("torch.") if isinstance(y, Tensor) else None
+    return {"narrow": _plain(y), "wide": _plain(other), "dtype": dtype}
+
+
+def far_positions(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """Late rows of a long table: float32 angles may be off by some 5e-4 there."""
+    width = _widths(draw)[0]
+    for n in (12, 5000):  # first a short one: what has a wrong shape may be very large
+        y = _plain(_encoding(subject, width, n)(torch.zeros(1, n, width)))
+        if not isinstance(y, Tensor) or y.shape != (1, n, width):
+            return {"far": _form(y)}
+    rows = 4000 + draw.permutation("rows", 1000)[:40]
+    return {"far": y[0, torch.cat([rows, torch.tensor([4999])])]}
+
+
+def length(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """Whether any sentence gets the table's first rows, whatever its length and its batch."""
+    width, longest = _widths(draw)[1], draw.pick("max_len", (19, 21, 23))
+    encoding = _encoding(subject, width, longest)
+    works = _lengths(encoding, width, longest)
+    found: dict[str, Value] = {"lengths": works}
+    if not isinstance(works, Tensor) or not bool(works.all()):
+        return found
+    alone = encoding(torch.zeros(1, 5, width))
+    gap = apart(_plain(encoding(torch.zeros(5, 5, width))), _plain(alone.expand(5, -1, -1)))
+    found["square"] = gap
+    if isinstance(gap, Tensor) and bool((gap.abs() < 1e-4).all()):
+        y = encoding(torch.zeros(3, 5, width))
+        found["batch"] = apart(_plain(y), _plain(alone.expand(3, -1, -1)))
+    return found
+
+
+def added(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """What is left of the output without the subject's own positions: x; and the gradient of x."""
+    encoding, x, own = _with_positions(subject, draw)
+    given = x.clone()
+    y = encoding(given)
+    found: dict[str, Value] = {"x": apart(_plain(y), own), "untouched": torch.equal(given, x)}
+    leaf = x.clone().requires_grad_()
+    y, weigh = encoding(leaf * 1.0), draw.normal("weigh", *x.shape)
+    if not isinstance(y, Tensor) or y.shape != x.shape:
+        return {**found, "gradient": see(y)}
+    slope = None
+    if y.requires_grad:
+        slope = torch.autograd.grad(y, leaf, weigh.to(y), allow_unused=True)[0]
+    return {**found, "gradient": (torch.zeros_like(x) if slope is None else slope) - weigh}
+
+
+def kept_table(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """Whether anything can be trained, and whether the module works where it is moved to."""
+    encoding, x, own = _with_positions(subject, draw)
+    count = _trainable(encoding)
+    if not isinstance(own, Tensor):
+        return {"count": count, "moves": own}
+    try:
+        moved = encoding.to("meta")(x.to("meta"))
+    except Exception:  # torch refuses to add what lies in two places
+        moved = None
+    return {"count": count, "moves": isinstance(moved, Tensor) and moved.is_meta}
+
+
+def dropout(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """Everything dropped in training, nothing dropped, and everything in eval mode.
+
+    All is compared with the subject's own output without dropout.
+    """
+    encoding, x, own = _with_positions(subject, draw)
+    plain = _plain(encoding(x.clone()))
+    found: dict[str, Value] = {}
+    for name, p, training in (
+        ("all", 1.0, True),
+        ("nothing", 0.0, True),
+        ("evaluated", 1.0, False),
+    ):
+        other = subject.PositionalEncoding(x.size(2), p, max_len=x.size(1)).train(training)
+        one, two = _plain(other(x.clone())), _plain(other(x.clone()))
+        if not isinstance(one, Tensor) or not isinstance(two, Tensor):
+            return {"all_repeats": one}
+        found[f"{name}_repeats"] = _same(one, two)
+        found[f"{name}_output"] = None
+        if found[f"{name}_repeats"]:
+            left = _left(one, plain, own) if name == "all" else apart(one, plain)
+            found[f"{name}_output"] = left
+    return found
+
+
+def dropout_scaling(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """By what a number of the sum is multiplied when half of them are dropped, each value once."""
+    width = _widths(draw)[0]
+    x = draw.uniform("x", 1, 9, width, low=3.0, high=4.0)
+    encoding = subject.PositionalEncoding(width, 0.5, max_len=9)
+    plain = encoding.eval()(x.clone())
+    factors = torch.cat([encoding.train()(x.clone()) / plain for _ in range(4)]).detach()
+    return {"factors": torch.unique(factors.mul(1e3).round() + 0.0) / 1e3}
+
+
+def odd_width(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """The table in an odd width, and beside it in an even one."""
+    even, odd = _widths(draw)[0], draw.pick("odd", (7, 9, 11))
+    found: dict[str, Value] = {
+        "even": _plain(_encoding(subject, even, 20)(torch.zeros(1, 20, even)))
+    }
+    try:
+        found["odd"] = _plain(_encoding(subject, odd, 20)(torch.zeros(1, 20, odd)))
+    except Exception as e:
+        found["raised"] = raised(e, subject.label)
+    return found
+
+
+def default_length(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """A sentence of 5000 tokens, with no max_len given."""
+    width = _widths(draw)[0]
+    encoding = subject.PositionalEncoding(width, 0.0).eval()
+    outputs = {n: see(encoding(torch.zeros(1, n, width))) for n in (12, 5000)}
+    return {f"shape_{n}": list(y.shape) if isinstance(y, Tensor) else y for n, y in outputs.items()}
+
+
+def too_long(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """A sentence longer than max_len: it is refused, or gets the positions of a longer table."""
+    width = _widths(draw)[0]
+    longer = _plain(_encoding(subject, width, 24)(torch.zeros(1, 24, width)))
+    try:
+        y = _encoding(subject, width, 20)(torch.zeros(1, 24, width))
+    except Exception:
+        return {"refused_or_right": True}
+    gap = apart(_plain(y), longer)
+    right = bool((gap.abs() < 1e-4).all()) if isinstance(gap, Tensor) else gap
+    return {"refused_or_right": right}
+
+
+def _widths(draw: Draw) -> tuple[int, int]:
+    """Two even widths; 4 and 8 hide known mistakes."""
+    return draw.pick("narrow", (6, 10)), draw.pick("wide", (12, 14, 18))
+
+
+def _encoding(subject: Subject, width: int, max_len: int) -> nn.Module:
+    """Without dropout, in eval mode."""
+    return subject.PositionalEncoding(width, 0.0, max_len=max_len).eval()
+
+
+def _with_positions(subject: Subject, draw: Draw) -> tuple[nn.Module, Tensor, Value]:
+    """A module, a sentence that is as long as its table, and the positions that the module adds."""
+    width, length = _widths(draw)[1], draw.pick("short", (7, 9, 11))
+    encoding = _encoding(subject, width, length)
+    x = draw.normal("x", 1, length, width)
+    return encoding, x, _plain(encoding(torch.zeros_like(x)))
+
+
+def _lengths(encoding: nn.Module, width: int, longest: int) -> Value:
+    """float32 (longest,): 1 for each length whose output has its shape and begins the longest one.
+
+    Where no length works, the exception is let through, or what came out is seen.
+    """
+    outputs: dict[int, Any] = {}
+    failure: Exception | None = None
+    for n in range(1, longest + 1):
+        try:
+            outputs[n] = _plain(encoding(torch.zeros(1, n, width)))
+        except Exception as e:  # tables that are too short, or not cut, fail for some lengths only
+            failure = e
+    right = {n: y for n, y in outputs.items() if isinstance(y, Tensor) and y.shape == (1, n, width)}
+    if not right:
+        if failure:
+            raise failure
+        return _form(outputs[longest])
+    table = right[max(right)]
+    works = torch.zeros(longest)
+    for n, y in right.items():
+        works[n - 1] = float((y - table[:, :n]).abs().max() < 1e-4)
+    return works
+
+
+def _form(value: Value) -> Value:
+    """What stood where a tensor of another shape was asked for; it may be very large."""
+    return Odd(f"tensor {tuple(value.shape)}") if isinstance(value, Tensor) else value
+
+
+def _left(one: Tensor, plain: Value, own: Value) -> Value:
+    """[share of x, share of the positions, anything else]: all 0 where nothing is left."""
+    if not isinstance(plain, Tensor) or not isinstance(own, Tensor) or own.shape != one.shape:
+        return _form(one)
+    parts = torch.stack([(plain - own).flatten(), own.flatten()], dim=1).double()
+    whole = one.flatten().double()
+    shares = torch.linalg.pinv(parts) @ whole
+    rest = (whole - parts @ shares).abs().max()
+    return torch.stack([*shares, rest]).float()
+
+
+def _plain(value: Any) -> Any:
+    """As it can be observed, in float32: its own type is one check's matter."""
+    seen = see(value)
+    return seen.float() if isinstance(seen, Tensor) else seen
+
+
+def _trainable(module: nn.Module) -> int:
+    return sum(p.numel() for p in module.parameters() if p.requires_grad)

@@ -1,0 +1,74 @@
+"""Probes of step 02: which positions a causal mask lets each position see, whoever wrote it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from autograder.core.draw import Draw
+from autograder.core.observation import Odd, Value, see
+from autograder.core.subject import Subject
+
+
+def shape(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """The shapes of masks of four sizes."""
+    found: dict[str, Value] = {}
+    for name, size in _sizes(draw).items():
+        mask = see(subject.subsequent_mask(size))
+        found[f"shape_{name}"] = list(mask.shape) if isinstance(mask, Tensor) else mask
+    if isinstance(found["shape_2"], list) and found["shape_2"] == found["shape_7"]:
+        return {"depends": False}  # whatever the shape is
+    return {"depends": True, **found}
+
+
+def future(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """What a position may see of the ones after it."""
+    return _parts(subject, draw, "future", lambda square: square.triu(1))
+
+
+def past(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """What a position may see of the ones before it."""
+    return _parts(subject, draw, "past", lambda square: square.tril(-1))
+
+
+def diagonal(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """Whether a position may see itself."""
+    return _parts(subject, draw, "diagonal", lambda square: square.diag().diag())
+
+
+def dtype(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """The type of the numbers, and the mask joined with one that hides padding."""
+    mask = subject.subsequent_mask(7)
+    found: dict[str, Value] = {"dtype": str(getattr(mask, "dtype", None)).removeprefix("torch.")}
+    if found["dtype"] == "bool":
+        lengths = 2 + draw.permutation("lengths", 5)[:2, None, None]
+        found["joined"] = see((torch.arange(7) < lengths) & mask)
+    return found
+
+
+def _sizes(draw: Draw) -> dict[str, int]:
+    return {"1": 1, "2": 2, "7": 7, "other": draw.pick("size", (5, 6, 9, 11))}
+
+
+def _parts(
+    subject: Subject, draw: Draw, name: str, part: Callable[[Tensor], Tensor]
+) -> dict[str, Value]:
+    """One part of the masks, 0 elsewhere; of what is no square of its size, the shape."""
+    found: dict[str, Value] = {}
+    for kind, size in _sizes(draw).items():
+        if size == 1 and name != "diagonal":
+            continue  # it has no other part, and its shape is another check's matter
+        mask = see(subject.subsequent_mask(size))
+        if isinstance(mask, Tensor):
+            square = mask.numel() == size**2 and mask.shape[-2:] == (size, size)
+            shape = tuple(mask.shape)
+            mask = part(_seen(mask.reshape(size, size))) if square else Odd(f"tensor {shape}")
+        found[f"{name}_{kind}"] = mask
+    return found
+
+
+def _seen(mask: Tensor) -> Tensor:
+    """1 where one may look, 0 where not, -1 for numbers made to be added to scores."""
+    return (mask != 0).float().masked_fill(mask < 0, -1.0)
