@@ -6,6 +6,7 @@ import secrets
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 
 from autograder.core.child import Job, Limits, Wall
 from autograder.core.compare import Difference, difference
@@ -32,12 +33,13 @@ def grade(
     Args:
         step: which step's checks to run.
         source: the learner's text.
-        seed: what sizes, inputs and weights are drawn from; None draws one that nobody has seen.
+        seed: what sizes, inputs and weights are drawn from; None takes this run's, which nobody has
+            seen and which lets the run look up what it has worked out before.
         in_process: run the code here, without limits, for a debugger.
         limits, walls: see `running.run`.
     """
     started = time.perf_counter()
-    seed = secrets.randbelow(2**31) if seed is None else seed
+    seed = _seed_of_this_run() if seed is None else seed
     if source.problem:
         checks, printed = _unloaded(step, source.problem), ""
     else:
@@ -47,6 +49,11 @@ def grade(
         checks, printed = _verdicts(step, seen, seed), seen.printed
     seconds = time.perf_counter() - started
     return Verdict(step.name, checks, seed, printed, seconds, source.filename)
+
+
+@cache
+def _seed_of_this_run() -> int:
+    return secrets.randbelow(2**31)
 
 
 def _verdicts(step: Step, seen: Seen, seed: int) -> tuple[CheckVerdict, ...]:
