@@ -1,0 +1,275 @@
+"""How a module is wired: what it hands to its recorders, and what it makes of their results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from autograder.core.compare import kind_of
+from autograder.core.draw import Draw
+from autograder.core.observation import Value, see
+from autograder.core.recorder import Call, Record, own_parameters, parts_of
+from autograder.core.subject import Unusable
+from autograder.weights.sums import Sums, Told
+
+NEVER = "—"  # stands for a call that was not made
+
+Tensors = Mapping[str, Tensor]
+Build = Callable[[Record, float], Any]  # recorders' record, dropout -> module
+
+
+def settled(module: Any, inputs: Tensors, draw: Draw) -> nn.Module:
+    """The module in eval mode, called once (lazy layers), with redrawn parameters of its own.
+
+    Raises:
+        Unusable: it is no `nn.Module`.
+    """
+    if not isinstance(module, nn.Module):
+        raise Unusable("not_module", kind=type(module).__name__)
+    with torch.no_grad():
+        module.eval()(*(t.clone() for t in inputs.values()))
+    redraw(module, draw)
+    return module
+
+
+def redraw(module: nn.Module, draw: Draw) -> None:
+    """Give every own parameter other numbers, none near 0: no two can then stand for each other."""
+    for i, p in enumerate(own_parameters(module)):
+        sign = draw.normal(f"sign{i}", *p.shape).sign()
+        p.data.copy_(draw.uniform(f"redrawn{i}", *p.shape) * sign)
+
+
+class Layer:
+    """One module around recorders, called once.
+
+    `calls` are those of the recorders, `told` what their inputs are, `returned` what the output is.
+
+    Args:
+        module: the subject's layer.
+        record: of the recorders that it was given.
+        inputs: what it is called with, in order; the first is x.
+        masks: those of the inputs that are masks.
+        draw: see `Sums`.
+    """
+
+    def __init__(
+        self, module: nn.Module, record: Record, inputs: Tensors, masks: Sequence[str], draw: Draw
+    ) -> None:
+        record.calls, record.shape = [], tuple(next(iter(inputs.values())).shape)
+        handed = {n: t.clone() for n, t in inputs.items()}
+        self.output = module(*handed.values())
+        self.calls = list(record.calls)
+        self.untouched = all(torch.equal(t, inputs[n]) for n, t in handed.items())
+        self._sums = Sums(draw)
+        self._masks = {n: inputs[n] for n in masks}
+        self._norms: list[Tensor] = []
+        for name, value in inputs.items():
+            if name not in masks:
+                self._sums.add(name, value)
+        self.told = [self._tell_call(i) for i in range(len(self.calls))]
+        self.returned = self._tell(self.output)
+
+    @property
+    def norms(self) -> list[int]:
+        """Which normalizations were met, in order: [0, 1] are two, [0, 0] is one, used twice."""
+        different: list[Tensor] = []
+        found = []
+        for norm in self._norms:
+            same = [i for i, other in enumerate(different) if torch.allclose(norm, other, 0.01)]
+            found.append(same[0] if same else len(different))
+            if not same:
+                different.append(norm)
+        return found
+
+    def written(self, parts: Sequence[str], arguments: int, which: slice = slice(None)) -> str:
+        """The calls of any of these parts, with their first inputs; of those only `which`."""
+        found = [
+            f"{call.part}({', '.join(told[:arguments])})"
+            for call, told in zip(self.calls, self.told, strict=True)
+            if call.part in parts
+        ]
+        return "; ".join(found[which]) or NEVER
+
+    def handed(self, part: str, argument: int) -> list[str]:
+        """What the calls of this part had as that argument."""
+        pairs = zip(self.calls, self.told, strict=True)
+        return [told[argument] for call, told in pairs if call.part == part]
+
+    def _tell_call(self, i: int) -> list[str]:
+        call = self.calls[i]
+        told: list[Told] = []
+        values = list(call.inputs.values())
+        for value in values:
+            same = [t for v, t in zip(values, told, strict=False) if _equal(v, value)]
+            told.append(same[0] if same else self._tell(value))
+            if told[-1].norm is not None and not same:
+                self._sums.add(told[-1].text, value, plain=False)
+        earlier = sum(c.part == call.part for c in self.calls[:i])
+        self._sums.add(f"{call.part} {earlier + 1}" if earlier else call.part, call.output)
+        return [formula.text for formula in told]
+
+    def _tell(self, value: Any) -> Told:
+        told = tell(value, self._sums, self._masks)
+        if told.norm is not None:
+            self._norms.append(told.norm)
+        return told
+
+
+def tell(value: Any, sums: Sums, masks: Tensors) -> Told:
+    """What an input or a result is: a mask, a formula, or what it is instead of a tensor."""
+    seen = see(value)
+    if not isinstance(seen, Tensor):
+        return Told(kind_of(seen))
+    for name, mask in masks.items():
+        if _same_mask(seen, mask):
+            return Told(name)
+    if not seen.is_floating_point() or seen.dim() != 3:
+        seen = seen.float()
+    return sums.tell(seen)
+
+
+def _same_mask(seen: Tensor, mask: Tensor) -> bool:
+    """Same rank, and the same may be looked at: any dtype, broadcast or not."""
+    if seen.dim() != mask.dim() or seen.size(-1) != mask.size(-1):
+        return False
+    try:
+        one, two = torch.broadcast_tensors(seen != 0, mask != 0)
+    except RuntimeError:
+        return False
+    return torch.equal(one, two)
+
+
+def parameters(layer: Layer, module: nn.Module, parts: Sequence[str]) -> dict[str, Value]:
+    """What the module owns: numbers of its own, those its output does not feel, its parts."""
+    own = own_parameters(module)
+    registered = parts_of(module).values()
+    return {
+        "count": sum(p.numel() for p in own),
+        "unused": unfelt(layer.output, own),
+        "norms": list(layer.norms),
+        "parts": [p for p in parts if p in registered],
+        "size": size_of(module),
+    }
+
+
+def unfelt(y: Any, own: Sequence[Tensor]) -> int:
+    """How many of these numbers the output does not depend on; 0 where no gradient can be had."""
+    if not isinstance(y, Tensor) or not y.requires_grad:
+        return sum(p.numel() for p in own)
+    slopes = _slopes((y * y.detach()).sum(), own)
+    return sum(p.numel() for p, s in zip(own, slopes, strict=True) if s is None) if slopes else 0
+
+
+def _slopes(total: Tensor, wanted: Sequence[Tensor]) -> Sequence[Tensor | None]:
+    """Gradients of a number; none at all where something has been overwritten meanwhile."""
+    try:
+        return torch.autograd.grad(total, wanted, allow_unused=True) if wanted else ()
+    except RuntimeError:
+        return ()
+
+
+def size_of(module: nn.Module) -> Value:
+    """Its `.size`, if that is a number."""
+    size = getattr(module, "size", None)
+    return size if isinstance(size, int) else kind_of(see(size))
+
+
+def connected(module: nn.Module, record: Record, inputs: Tensors) -> bool:
+    """Whether gradients flow: to all inputs, through each recorder, and along x untouched."""
+    first = next(iter(inputs.values()))
+    record.calls, record.shape = [], tuple(first.shape)
+    leaves = [t.clone().requires_grad_(t.is_floating_point()) for t in inputs.values()]
+    y = module(*(t.clone() for t in leaves))
+    if not isinstance(y, Tensor) or not y.requires_grad:
+        return False
+    asked = [t for t in leaves if t.requires_grad] + [c.output for c in record.calls]
+    reached = [t for c in record.calls for t in c.inputs.values() if _has_features(t, first)]
+    felt = _slopes(y.sum(), asked)
+    flows = bool(felt) and all(slope is not None for slope in felt)
+    return flows and all(t.requires_grad for t in reached) and _passes(module, record, inputs)
+
+
+def _has_features(value: Any, x: Tensor) -> bool:
+    return isinstance(value, Tensor) and value.is_floating_point() and value.size(-1) == x.size(-1)
+
+
+def _passes(module: nn.Module, record: Record, inputs: Tensors) -> bool:
+    """With recorders that give zeros, the slope of the output along x is 1."""
+    first, *rest = inputs.values()
+    x = first.clone().requires_grad_()
+    record.silent = True
+    y = module(x.clone(), *rest)
+    record.silent = False
+    if not isinstance(y, Tensor) or y.shape != x.shape or not y.requires_grad:
+        return False
+    weigh = record.draw.normal("cotangent", *y.shape)
+    slope = next(iter(_slopes((y * weigh).sum(), [x])), None)
+    return slope is not None and torch.allclose(slope, weigh, atol=1e-4)
+
+
+def dropping(build: Build, inputs: Tensors, draw: Draw) -> dict[str, Value]:
+    """Everything dropped in training, nothing dropped, and everything in eval mode.
+
+    In eval mode nothing may be dropped. All is compared with the subject's own layer without
+    dropout: what is left of the output is a formula of x and the recorders' results. So it plays
+    no part how the layer is wired.
+    """
+    found: dict[str, Value] = {}
+    cases = (("all", 1.0, True), ("nothing", 0.0, True), ("evaluated", 1.0, False))
+    for name, p, training in cases:
+        (asked, _), fed = _run(build, 0.0, False, inputs, draw, silent=name == "all")
+        (one, two), calls = _run(build, p, training, inputs, draw)
+        repeats = _equal(one, two)
+        found[f"{name}_repeats"] = repeats
+        found[f"{name}_fed"] = repeats and _fed_alike(calls[:1], fed[:1])
+        found[f"{name}_left"] = NEVER
+        if repeats or not isinstance(one, Tensor):
+            found[f"{name}_left"] = _left(one, asked, calls, inputs, draw)
+    return found
+
+
+def _run(
+    build: Build, p: float, training: bool, inputs: Tensors, draw: Draw, silent: bool = False
+) -> tuple[list[Any], list[Call]]:
+    """What two calls of a new module returned, and the calls of the recorders in the first."""
+    record = Record(draw, *next(iter(inputs.values())).shape)
+    module = build(record, p).train(training)
+    record.silent = silent
+    outputs, calls = [], []
+    for _ in range(2):
+        record.calls = []
+        outputs.append(module(*(t.clone() for t in inputs.values())))
+        calls = calls or record.calls
+    return outputs, calls
+
+
+def _fed_alike(one: Sequence[Call], two: Sequence[Call]) -> bool:
+    """Whether calls have the same tensors as inputs."""
+    inputs = ([v for call in calls for v in call.inputs.values()] for calls in (one, two))
+    return all(_near(a, b) for a, b in zip(*inputs, strict=False) if isinstance(a, Tensor))
+
+
+def _near(one: Tensor, two: Any) -> bool:
+    return (
+        isinstance(two, Tensor)
+        and one.shape == two.shape
+        and torch.allclose(one.float(), two.float(), atol=1e-5)
+    )
+
+
+def _equal(one: Any, two: Any) -> bool:
+    return isinstance(one, Tensor) and isinstance(two, Tensor) and torch.equal(one, two)
+
+
+def _left(one: Any, asked: Any, calls: Sequence[Call], inputs: Tensors, draw: Draw) -> str:
+    if not isinstance(one, Tensor) or not isinstance(asked, Tensor) or one.shape != asked.shape:
+        return kind_of(see(one))
+    name, x = next(iter(inputs.items()))
+    sums = Sums(draw)
+    sums.add(name, x)
+    for call in calls:
+        sums.add(call.part, call.output)
+    return sums.tell(one - asked).text

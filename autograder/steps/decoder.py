@@ -1,0 +1,99 @@
+"""Probes of step 08: how a decoder layer and a decoder are wired, whoever wrote them."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from autograder.core.draw import Draw
+from autograder.core.observation import Value
+from autograder.core.recorder import Record
+from autograder.core.stacks import stack_seen
+from autograder.core.subject import Subject
+from autograder.core.wiring import Layer, connected, dropping, parameters, settled
+
+ATTENTIONS = ("self_attn", "src_attn")
+PARTS = (*ATTENTIONS, "feed_forward")
+MASKS = ("src_mask", "tgt_mask")
+
+
+def layer(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """What the layer hands to its sublayers, returns, and owns; its norms are redrawn.
+
+    Calls of attention are told apart by their order, not by the module that is called: so the wrong
+    module in the second place is seen there only. Masks are told apart by what is looked at.
+    """
+    inputs, longer = _inputs(draw, "first", 2, 7, 10), _inputs(draw, "longer", 3, 9, 6)
+    record = Record(draw, *inputs["x"].shape)
+    module = _layer(subject, draw, record, 0.0).eval()
+    seen = Layer(module, record, inputs, MASKS, draw)
+    return {
+        **parameters(seen, module, PARTS),
+        "back": seen.written(ATTENTIONS, 3, slice(1)),
+        "across": seen.written(ATTENTIONS, 3, slice(1, None)),
+        "network": seen.written(["feed_forward"], 1),
+        "to_come": _attentions_after_network(seen),
+        **_masks(seen, inputs["memory"].size(1)),
+        "output": seen.returned.text,
+        "untouched": seen.untouched,
+        "connected": connected(module, record, inputs),
+        "longer": Layer(module, record, longer, MASKS, draw).returned.text,
+    }
+
+
+def layer_dropout(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """What is left when everything is dropped, nothing, and in eval mode."""
+
+    def build(record: Record, p: float) -> nn.Module:
+        return _layer(subject, draw, record, p)
+
+    return dropping(build, _inputs(draw, "first", 2, 7, 10), draw)
+
+
+def stack(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """The copies of a layer, what each receives, what the stack returns; its norm is redrawn."""
+    inputs = _inputs(draw, "first", 2, 7, 10)
+    record = Record(draw, *inputs["x"].shape)
+    module = subject.Decoder(record.recorder("layer", *inputs), draw.pick("N", (3, 4)))
+    return stack_seen(settled(module, inputs, draw), record, inputs, MASKS)
+
+
+def _layer(subject: Subject, draw: Draw, record: Record, dropout: float) -> nn.Module:
+    back, across = (record.recorder(p, "query", "key", "value", "mask") for p in ATTENTIONS)
+    network = record.recorder("feed_forward", "x")
+    module = subject.DecoderLayer(_size(draw), back, across, network, dropout)
+    return settled(module, _inputs(draw, "first", 2, 7, 10), draw)
+
+
+def _attentions_after_network(seen: Layer) -> int:
+    """How many calls of attention come after the first of the feed-forward network."""
+    called = [call.part for call in seen.calls]
+    after = called[called.index("feed_forward") :] if "feed_forward" in called else []
+    return sum(part in ATTENTIONS for part in after)
+
+
+def _masks(seen: Layer, source: int) -> dict[str, Value]:
+    """The masks of the calls that look at the source, and of those that look at the target."""
+    found: dict[str, list[str]] = {"mask_back": [], "mask_across": []}
+    for call, told in zip(seen.calls, seen.told, strict=True):
+        key = call.inputs.get("key")
+        if isinstance(key, Tensor) and key.dim() == 3 and call.part in ATTENTIONS:
+            found["mask_across" if key.size(1) == source else "mask_back"].append(told[3])
+    return {**found}
+
+
+def _size(draw: Draw) -> int:
+    return draw.pick("size", (11, 13, 15))
+
+
+def _inputs(draw: Draw, name: str, batch: int, length: int, source: int) -> dict[str, Tensor]:
+    """x and memory of different lengths, each sentence padded by another number of tokens."""
+    row = torch.arange(batch)[:, None]
+    kept = torch.arange(source) < source - 1 - row
+    real = torch.arange(length) < length - row
+    return {
+        "x": draw.normal(f"{name}/x", batch, length, _size(draw)),
+        "memory": draw.normal(f"{name}/memory", batch, source, _size(draw)),
+        "src_mask": kept.unsqueeze(1),
+        "tgt_mask": real.unsqueeze(1) & torch.ones(length, length).tril().bool(),
+    }
