@@ -216,17 +216,28 @@ class Composed(nn.Module):
 
     def forward(self, query, key, value, mask=None):
         mistake, c = self.c["mistake"], self.c
-        if mistake == "values_from_key":
-            value = key
-        roles = "qqq" if mistake == "one_projection" else "qkv"
-        projected = zip(roles, (query, key, value), strict=True)
+        inputs = {
+            "values_from_key": (query, key, key),
+            "inputs_ignored": (query, query, query),
+            "keys_and_values_exchanged": (query, value, key),
+        }.get(mistake, (query, key, value))
+        roles = {
+            "one_projection": "qqq",
+            "keys_and_values_share": "qkk",
+            "queries_and_keys_share": "qqv",
+        }.get(mistake, "qkv")
+        projected = zip(roles, inputs, strict=True)
         q, k, v = (self.store.project(role, x) for role, x in projected)
         if mistake == "relu_on_projections":
             q, k, v = q.relu(), k.relu(), v.relu()
         by_view = mistake == "split_by_view"
         q, k = (split("by_view" if by_view else c["split"], x, self.h) for x in (q, k))
         v = split("by_view" if by_view else c["split_v"], v, self.h)
-        x, self.attn = getattr(self, c["score"])(q, k, v, None if "ignored" in mistake else mask)
+        x, self.attn = getattr(self, c["score"])(
+            q, k, v, None if mistake == "mask_ignored" else mask
+        )
+        if mistake == "heads_averaged":
+            x = x.mean(dim=1, keepdim=True).expand_as(x)
         x = merge("untransposed" if mistake == "merge_untransposed" else c["merge"], x)
         if mistake == "no_output_projection":
             return x

@@ -58,15 +58,27 @@ BUILDS: dict[str, dict[str, str]] = {
 CHOICES = st.fixed_dictionaries(
     {
         "store": st.sampled_from(
-            "named lazy convolution raw per_head cells "
-            "fused fused_by_head fused_by_unit query_and_rest".split()
+            [
+                "named",
+                "lazy",
+                "convolution",
+                "raw",
+                "per_head",
+                "cells",
+                "fused",
+                "fused_by_head",
+                "fused_by_unit",
+                "query_and_rest",
+            ]
         ),
         "order": st.permutations("qkvo").map("".join),
         "biases": st.sets(st.sampled_from("qkvo")).map(lambda s: "".join(sorted(s))),
-        "split": st.sampled_from("contiguous interleaved shuffled stacked".split()),
-        "split_v": st.sampled_from("contiguous interleaved shuffled stacked".split()),
-        "score": st.sampled_from("plain given by_hand scaled_query folded one_by_one".split()),
-        "merge": st.sampled_from("transposed reversed unit_major cat einsum".split()),
+        "split": st.sampled_from(["contiguous", "interleaved", "shuffled", "stacked"]),
+        "split_v": st.sampled_from(["contiguous", "interleaved", "shuffled", "stacked"]),
+        "score": st.sampled_from(
+            ["plain", "given", "by_hand", "scaled_query", "folded", "one_by_one"]
+        ),
+        "merge": st.sampled_from(["transposed", "reversed", "unit_major", "cat", "einsum"]),
     }
 )
 

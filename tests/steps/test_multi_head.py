@@ -1,0 +1,183 @@
+"""Step 03: right builds get full marks, and a mistake is named by its name in every build."""
+
+from pathlib import Path
+
+import pytest
+
+from autograder.core.grading import grade
+from autograder.core.step import find_step
+from autograder.core.subject import Source
+from autograder.core.verdict import Verdict
+
+STEP = find_step(3)
+TEXT = Path(__file__).with_name("multi_head_builds.py").read_text(encoding="utf-8")
+SOLUTION = STEP.solution.read_text(encoding="utf-8")
+
+# What the tests' builds call a mistake, and what it is called in the catalogue.
+MISTAKES = {
+    "no_scale": "scale-missing",
+    "scale_by_d_model": "scale-by-model-width",
+    "split_by_view": "split-by-view",
+    "merge_untransposed": "merge-untransposed",
+    "no_output_projection": "output-projection-unused",
+    "softmax_over_queries": "softmax-over-queries",
+    "mask_ignored": "mask-not-forwarded",
+    "mask_after_softmax": "mask-after-softmax",
+    "values_from_key": "keys-used-as-values",
+    "one_projection": "one-projection-used-for-all",
+    "relu_on_projections": "activation-on-projections",
+    "dropout_on_output": "dropout-on-output",
+    "inputs_ignored": "inputs-ignored",
+    "keys_and_values_exchanged": "keys-and-values-exchanged",
+    "keys_and_values_share": "keys-and-values-share",
+    "queries_and_keys_share": "queries-and-keys-share",
+    "heads_averaged": "heads-averaged-or-summed",
+}
+PLACES = {
+    "fused": {"store": "fused"},
+    "raw": {"store": "raw"},
+    "per head": {"store": "per_head"},
+    "output first": {"order": "ovkq"},
+}
+RIGHT = {
+    "linear": {},
+    "fused by head": {"store": "fused_by_head", "score": "folded"},
+    "raw, no biases": {"store": "raw", "biases": "", "score": "by_hand"},
+    "cells": {"store": "cells", "score": "scaled_query", "merge": "reversed"},
+    "lazy": {"store": "lazy", "split": "shuffled", "score": "given"},
+    "per head": {"store": "per_head", "score": "one_by_one", "split_v": "interleaved"},
+    "convolution": {"store": "convolution", "merge": "unit_major"},
+}
+
+
+def graded(choices: dict[str, str], seed: int) -> Verdict:
+    text = f"{TEXT}\n\nclass MultiHeadedAttention(Composed):\n    choices = {choices!r}\n"
+    return grade(STEP, Source(text, "multi_head.py"), seed=seed)
+
+
+def edited(*edits: tuple[str, str]) -> Source:
+    text = SOLUTION
+    for find, replace in edits:
+        assert text.count(find) == 1
+        text = text.replace(find, replace)
+    return Source(text, "multi_head.py")
+
+
+def failed(verdict: Verdict) -> set[str]:
+    return {c.check for c in verdict.checks if c.state != "passed"}
+
+
+def named(verdict: Verdict) -> set[str]:
+    return {slug for c in verdict.checks for slug in c.misconceptions}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_right_builds_get_full_marks(name: str) -> None:
+    verdict = graded(RIGHT[name], seed=4)
+    assert failed(verdict) == ({"parameters"} if RIGHT[name].get("biases") == "" else set())
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_planted_mistake_is_named_and_nothing_else_is(mistake: str) -> None:
+    place = list(PLACES.values())[list(MISTAKES).index(mistake) % len(PLACES)]
+    assert named(graded({**place, "mistake": mistake}, seed=3)) == {MISTAKES[mistake]}
+
+
+def test_a_mistake_in_clones_costs_what_it_costs_in_clones() -> None:
+    copying = "copies = [copy.deepcopy(module) for _ in range(N)]"
+    cases = {
+        "same-object-n-times": (copying, "copies = [copy.deepcopy(module)] * N"),
+        "shallow-copy": (copying, "copies = [copy.copy(module) for _ in range(N)]"),
+        "plain-python-list": ("return nn.ModuleList(copies)", "return tuple(copies)"),
+    }
+    for slug, edit in cases.items():
+        verdict = grade(STEP, edited(edit), seed=5)
+        assert verdict.points == 9, slug
+        if slug != "same-object-n-times":  # one copy N times is not quite the original N times
+            assert named(verdict) == {slug}
+
+
+def test_the_original_may_be_one_of_the_copies() -> None:
+    verdict = grade(
+        STEP, edited(("for _ in range(N)]", "for _ in range(N - 1)] + [module]")), seed=5
+    )
+    assert verdict.points == 10
+    assert failed(verdict) == {"container"}
+
+
+def test_copies_may_begin_with_other_values_and_sit_in_a_module_of_one_s_own() -> None:
+    own = """
+class Stack(nn.Module):
+    def __init__(self, copies):
+        super().__init__()
+        for copied in copies:
+            copied.reset_parameters()
+        self.inner = nn.ModuleList(copies)
+
+    def __len__(self):
+        return len(self.inner)
+
+    def __iter__(self):
+        return iter(self.inner)
+
+    def __getitem__(self, i):
+        return self.inner[i]
+
+
+def clones("""
+    edits = (("def clones(", own), ("return nn.ModuleList(copies)", "return Stack(copies)"))
+    assert failed(grade(STEP, edited(*edits), seed=5)) == set()
+
+
+def test_shared_projections_do_not_cost_what_works_all_the_same() -> None:
+    verdict = graded({"mistake": "one_projection"}, seed=5)
+    assert failed(verdict) == {"output", "gradients", "attn"}
+    verdict = graded({"mistake": "keys_and_values_share"}, seed=5)  # its weights cannot be read
+    assert failed(verdict) == {"output", "gradients", "attn"}
+
+
+def test_the_ready_made_part_costs_the_main_check_and_is_told() -> None:
+    ready = """
+class MultiHeadedAttention(nn.Module):
+    def __init__(self, h, d_model, dropout=0.1):
+        super().__init__()
+        self.inner = nn.MultiheadAttention(d_model, h, dropout, batch_first=True)
+        self.h = h
+
+    def forward(self, query, key, value, mask=None):
+        if mask is not None:
+            mask = mask.bool().logical_not().expand(-1, query.size(1), -1)
+            mask = mask.repeat_interleave(self.h, 0)
+        y, self.attn = self.inner(query, key, value, attn_mask=mask, average_attn_weights=False)
+        return y
+"""
+    verdict = grade(STEP, Source(SOLUTION + ready, "multi_head.py"), seed=5)
+    assert failed(verdict) == {"output"}
+    (told,) = (c for c in verdict.checks if c.state != "passed")
+    assert [f.text for f in told.findings] == ["ready_made"]
+
+
+def test_what_returns_its_input_passes_no_check_of_behaviour() -> None:
+    lazy = """
+class MultiHeadedAttention(nn.Module):
+    def __init__(self, h, d_model, dropout=0.1):
+        super().__init__()
+        assert d_model % h == 0
+        self.layers = nn.ModuleList(nn.Linear(d_model, d_model) for _ in range(4))
+
+    def forward(self, query, key, value, mask=None):
+        return query
+"""
+    verdict = grade(STEP, Source(SOLUTION + lazy, "multi_head.py"), seed=5)
+    behaviour = {"output", "gradients", "mask", "attn", "dropout"}
+    assert behaviour <= failed(verdict)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_it_is_named_in_every_build_whatever_is_drawn(mistake: str, place: str) -> None:
+    for seed in range(6):
+        verdict = graded({**PLACES[place], "mistake": mistake}, seed)
+        assert named(verdict) == {MISTAKES[mistake]}, seed
+        assert verdict.points < 10, seed
