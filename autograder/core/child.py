@@ -1,4 +1,4 @@
-"""Inside the process that runs learners' code: load it, run the probes, send back a frame for each."""
+"""In the process that runs learners' code: load it, run the probes, send back a frame for each."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Limits:
 
     load: float = 5.0
     probe: float = 4.0
-    step: float = 8.5
+    step: float = 7.5
     memory: int = 2 * 2**30
     file: int = 64 * 2**20
     printed: int = 4096

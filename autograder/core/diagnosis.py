@@ -86,11 +86,13 @@ def _explained(
     base: tuple[str, ...],
 ) -> set[str]:
     """The checks that this mistake, on top of the conventions in `base`, explains; none if it contradicts one."""
-    found = set()
+    found: set[str] = set()
     for check in sorted(step.checks, key=lambda c: c.name not in left):
         if check.name not in seen or (check.name not in left and not found):
             continue
         if not touches(step, mistake, check.export):
+            continue
+        if check.name in left and not _tells(mistake, seen[check.name]):
             continue
         terms = seen[check.name].terms
         wrong = expected.mistaken((*base, mistake.slug), check.probe, terms)
@@ -102,15 +104,15 @@ def _explained(
             continue
         if check.name not in failed and check.graded:
             return set()  # it would fail what the learner has right
-        if check.name in left and _same(mistake, check, wrong, seen[check.name]):
+        here = seen[check.name].only(check.sees)
+        if check.name in left and equal(wrong.only(check.sees), here, check.tolerance):
             found.add(check.name)
     return found
 
 
-def _same(mistake: Misconception, check: Check, wrong: Observation, seen: Observation) -> bool:
-    if "raised" in seen.values and not mistake.telling:
-        return False  # many mistakes end in the same exception
-    return equal(wrong.only(check.sees), seen.only(check.sees), check.tolerance)
+def _tells(mistake: Misconception, seen: Observation) -> bool:
+    """Whether a mistake can be told from this: many end in the same exception, or in no tensor."""
+    return mistake.telling or not ("raised" in seen.values or "unusable" in seen.values)
 
 
 def _carry(

@@ -229,7 +229,7 @@ class _Child:
 
 
 def _ready(ends: Sequence[int], seconds: float) -> set[int]:
-    """Which descriptors can be read now; waits at most `seconds` for one. Negative ones are none."""
+    """Which descriptors can be read; waits at most `seconds` for one. Negative ones are none."""
     poll = select.poll()  # select.select takes no descriptor beyond 1023
     for end in ends:
         if end >= 0:
