@@ -1,6 +1,5 @@
 """Multi-head attention is read and written by behaviour, however its weights are kept."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -107,15 +106,6 @@ def error(choices: dict[str, str], seed: int, h: int, d_model: int) -> float:
     seen = outputs(subject, Draw(seed), h, d_model)
     asked = outputs(REFERENCE, Draw(seed, subject.terms), h, d_model)
     return max(distance(a, b) for a, b in zip(asked, seen, strict=True))
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """Tensors are so small that a second thread only waits."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.mark.parametrize("name", BUILDS)
