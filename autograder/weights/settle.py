@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from autograder.core.draw import Draw
 from autograder.core.subject import Subject, Unusable, ordinary
 from autograder.weights.attention import read_attention
+from autograder.weights.generator import read_generator
 from autograder.weights.layers import Map, Shape, read_layers
 from autograder.weights.norm import read_norm
 from autograder.weights.scalars import Call, Scalars, Unreadable
@@ -97,6 +98,19 @@ def embedding(
     dry = (torch.ones(1, 1, dtype=torch.int64),)
     module, _ = _settle(key, build, 0.0, shapes, read, dry, subject, draw)
     return module, subject.memo[key].silent
+
+
+def generator(
+    build: Build, d_model: int, vocab: int, subject: Subject, draw: Draw
+) -> tuple[nn.Module, list[str]]:
+    """A map to log-probabilities with canonical weights; returns and raises as `feed_forward`."""
+    shapes: Shapes = {"W": (vocab, d_model), "b": (vocab,)}
+
+    def read(scalars: Scalars, call: Call) -> Map:
+        return read_generator(scalars, call, d_model, vocab, draw)
+
+    dry = (torch.ones(1, 1, d_model),)
+    return _settle(("generator", d_model, vocab), build, 0.0, shapes, read, dry, subject, draw)
 
 
 def canonical(shapes: Shapes, draw: Draw) -> dict[str, Tensor]:
