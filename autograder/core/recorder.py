@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 from weakref import WeakValueDictionary
 
 import torch
@@ -42,6 +42,7 @@ class Record:
         self.draw, self.shape = draw, shape
         self.silent = False
         self.calls: list[Call] = []
+        self._maps: dict[str, Tensor] = {}
         self.key = next(_numbers)
         _records[self.key] = self
 
@@ -66,7 +67,9 @@ class Record:
             return torch.zeros(self.shape)
         if value.shape != self.shape:
             value = value.reshape(-1, size).mean(0)
-        return value @ self.draw.normal(name, size, size, scale=size**-0.5)
+        if name not in self._maps:
+            self._maps[name] = self.draw.normal(name, size, size, scale=size**-0.5)
+        return value @ self._maps[name]
 
 
 class Recorder(nn.Module):
@@ -86,7 +89,7 @@ class Recorder(nn.Module):
 def parts_of(module: nn.Module) -> dict[int, str]:
     """The recorders that a module has registered: where the parameter lies -> part."""
     found = (m for m in module.modules() if isinstance(m, Recorder))
-    return {cast(int, m.weight.data_ptr()): m.part for m in found}
+    return {m.weight.data_ptr(): m.part for m in found}
 
 
 def own_parameters(module: nn.Module) -> list[nn.Parameter]:

@@ -65,24 +65,26 @@ class Layer:
         self.untouched = all(torch.equal(t, inputs[n]) for n, t in handed.items())
         self._sums = Sums(draw)
         self._masks = {n: inputs[n] for n in masks}
-        self._norms: list[Tensor] = []
+        self._norms: list[tuple[int, Tensor]] = []
         for name, value in inputs.items():
             if name not in masks:
                 self._sums.add(name, value)
         self.told = [self._tell_call(i) for i in range(len(self.calls))]
-        self.returned = self._tell(self.output)
+        self.returned = self._tell(self.output, len(self.calls))
 
     @property
-    def norms(self) -> list[int]:
-        """Which normalizations were met, in order: [0, 1] are two, [0, 0] is one, used twice."""
-        different: list[Tensor] = []
-        found = []
-        for norm in self._norms:
-            same = [i for i, other in enumerate(different) if torch.allclose(norm, other, 0.01)]
-            found.append(same[0] if same else len(different))
-            if not same:
-                different.append(norm)
-        return found
+    def reused(self) -> list[str]:
+        """Places where one normalization is met twice: '1 = 2' for the first call and the second.
+
+        What is returned has the place after the last call.
+        """
+        pairs = ((one, two) for i, two in enumerate(self._norms) for one in self._norms[:i])
+        same = (
+            f"{i} = {j}"
+            for (i, one), (j, two) in pairs
+            if i != j and torch.allclose(one, two, 0.01)
+        )
+        return sorted(set(same))
 
     def written(self, parts: Sequence[str], arguments: int, which: slice = slice(None)) -> str:
         """The calls of any of these parts, with their first inputs; of those only `which`."""
@@ -104,17 +106,17 @@ class Layer:
         values = list(call.inputs.values())
         for value in values:
             same = [t for v, t in zip(values, told, strict=False) if _equal(v, value)]
-            told.append(same[0] if same else self._tell(value))
+            told.append(same[0] if same else self._tell(value, i))
             if told[-1].norm is not None and not same:
                 self._sums.add(told[-1].text, value, plain=False)
         earlier = sum(c.part == call.part for c in self.calls[:i])
         self._sums.add(f"{call.part} {earlier + 1}" if earlier else call.part, call.output)
         return [formula.text for formula in told]
 
-    def _tell(self, value: Any) -> Told:
+    def _tell(self, value: Any, place: int) -> Told:
         told = tell(value, self._sums, self._masks)
         if told.norm is not None:
-            self._norms.append(told.norm)
+            self._norms.append((place + 1, told.norm))
         return told
 
 
@@ -143,13 +145,12 @@ def _same_mask(seen: Tensor, mask: Tensor) -> bool:
 
 
 def parameters(layer: Layer, module: nn.Module, parts: Sequence[str]) -> dict[str, Value]:
-    """What the module owns: numbers of its own, those its output does not feel, its parts."""
+    """What the module owns: numbers of its own, norms that it uses twice, its parts."""
     own = own_parameters(module)
     registered = parts_of(module).values()
     return {
         "count": sum(p.numel() for p in own),
-        "unused": unfelt(layer.output, own),
-        "norms": list(layer.norms),
+        "reused": layer.reused,
         "parts": [p for p in parts if p in registered],
         "size": size_of(module),
     }
@@ -172,22 +173,21 @@ def _slopes(total: Tensor, wanted: Sequence[Tensor]) -> Sequence[Tensor | None]:
 
 
 def size_of(module: nn.Module) -> Value:
-    """Its `.size`, if that is a number."""
+    """Its `.size`; None where it has none."""
     size = getattr(module, "size", None)
-    return size if isinstance(size, int) else kind_of(see(size))
+    return size if size is None or isinstance(size, int) else see(size)
 
 
 def connected(module: nn.Module, record: Record, inputs: Tensors) -> bool:
-    """Whether gradients flow: to all inputs, through each recorder, and along x untouched."""
+    """Whether gradients flow: into and out of each recorder, and along x untouched."""
     first = next(iter(inputs.values()))
     record.calls, record.shape = [], tuple(first.shape)
     leaves = [t.clone().requires_grad_(t.is_floating_point()) for t in inputs.values()]
     y = module(*(t.clone() for t in leaves))
     if not isinstance(y, Tensor) or not y.requires_grad:
         return False
-    asked = [t for t in leaves if t.requires_grad] + [c.output for c in record.calls]
     reached = [t for c in record.calls for t in c.inputs.values() if _has_features(t, first)]
-    felt = _slopes(y.sum(), asked)
+    felt = _slopes(y.sum(), [leaves[0], *(c.output for c in record.calls)])
     flows = bool(felt) and all(slope is not None for slope in felt)
     return flows and all(t.requires_grad for t in reached) and _passes(module, record, inputs)
 
@@ -217,11 +217,20 @@ def dropping(build: Build, inputs: Tensors, draw: Draw) -> dict[str, Value]:
     dropout: what is left of the output is a formula of x and the recorders' results. So it plays
     no part how the layer is wired.
     """
+    shape = next(iter(inputs.values())).shape
+    records = {p: Record(draw, *shape) for p in (0.0, 1.0)}
+    modules = {p: build(record, p) for p, record in records.items()}
+
+    def run(p: float, training: bool, silent: bool = False) -> tuple[Any, list[Call]]:
+        records[p].silent, records[p].calls = silent, []
+        output = modules[p].train(training)(*(t.clone() for t in inputs.values()))
+        return _first(output), records[p].calls
+
     found: dict[str, Value] = {}
     cases = (("all", 1.0, True), ("nothing", 0.0, True), ("evaluated", 1.0, False))
     for name, p, training in cases:
-        (asked, _), fed = _run(build, 0.0, False, inputs, draw, silent=name == "all")
-        (one, two), calls = _run(build, p, training, inputs, draw)
+        asked, fed = run(0.0, False, silent=name == "all")
+        (one, calls), (two, _) = run(p, training), run(p, training)
         repeats = _equal(one, two)
         found[f"{name}_repeats"] = repeats
         found[f"{name}_fed"] = repeats and _fed_alike(calls[:1], fed[:1])
@@ -231,19 +240,9 @@ def dropping(build: Build, inputs: Tensors, draw: Draw) -> dict[str, Value]:
     return found
 
 
-def _run(
-    build: Build, p: float, training: bool, inputs: Tensors, draw: Draw, silent: bool = False
-) -> tuple[list[Any], list[Call]]:
-    """What two calls of a new module returned, and the calls of the recorders in the first."""
-    record = Record(draw, *next(iter(inputs.values())).shape)
-    module = build(record, p).train(training)
-    record.silent = silent
-    outputs, calls = [], []
-    for _ in range(2):
-        record.calls = []
-        outputs.append(module(*(t.clone() for t in inputs.values())))
-        calls = calls or record.calls
-    return outputs, calls
+def _first(output: Any) -> Any:
+    """What else is returned beside a tensor plays no part."""
+    return output[0] if isinstance(output, tuple) and output else output
 
 
 def _fed_alike(one: Sequence[Call], two: Sequence[Call]) -> bool:
