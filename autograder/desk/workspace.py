@@ -1,0 +1,76 @@
+"""Where the learner's files are: the nearest folder with exercises, here or further up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.util import decode_source
+from pathlib import Path
+
+from autograder.authoring.stubs import stub_of
+from autograder.core.step import Step, kit_file
+from autograder.desk.trouble import Trouble
+
+_KIT = Path(__file__).parents[1]
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """A folder with `exercises/stepNN/<slug>.py` in it."""
+
+    root: Path
+
+    def file(self, step: Step) -> Path:
+        """The learner's file of a step; it may be missing."""
+        return self.root / "exercises" / step.name / f"{step.slug}.py"
+
+
+def workspace(here: Path | None = None) -> Workspace:
+    """The learner's working folder: the current folder or the nearest one above it that holds
+    exercises, or else the checkout of the project that this kit runs from.
+
+    Raises:
+        Trouble: there is none.
+    """
+    here = (here or Path.cwd()).resolve()
+    for folder in (here, *here.parents, *_checkout()):
+        if any(folder.glob("exercises/step[0-9][0-9]")):
+            return Workspace(folder)
+    raise Trouble("no_workspace")
+
+
+def _checkout() -> Iterator[Path]:
+    """The folder that an editable kit lies in; an installed one carries its own exercises."""
+    if not (_KIT / "_kit").exists():
+        yield _KIT.parent
+
+
+def stub(step: Step) -> str:
+    """A step's file as a learner first gets it."""
+    return stub_of(solution(step), step.number)
+
+
+def solution(step: Step) -> str:
+    """A step's model answer."""
+    return read(step.solution)
+
+
+def companions(step: Step) -> Iterator[Path]:
+    """The kit's own files that lie beside a stub: lessons, demo, test."""
+    for name in ("README.md", "README.ko.md", "demo.py", f"test_{step.slug}.py"):
+        yield kit_file("exercises", step.name, name)
+
+
+def read(path: Path) -> str:
+    """A Python file's text, in the encoding that it declares.
+
+    Raises:
+        Trouble: there is no such file, or it is no text.
+    """
+    try:
+        return decode_source(path.read_bytes())
+    except FileNotFoundError:
+        raise Trouble("no_file", path=str(path)) from None
+    except (OSError, SyntaxError, UnicodeDecodeError) as e:
+        reason = getattr(e, "strerror", None) or str(e)
+        raise Trouble("unreadable", path=str(path), reason=reason) from None

@@ -1,0 +1,92 @@
+"""What the commands share: their options, their exit statuses, how lines are printed."""
+
+# Nothing here imports torch or rich before it is needed: help and complaints come at once.
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from autograder.core.step import NoSuchStep, Step, all_steps
+from autograder.core.step import find_step as _find
+from autograder.desk.trouble import Trouble
+from autograder.desk.workspace import workspace
+from autograder.front.wording import LANGUAGES, Language, choose
+
+if TYPE_CHECKING:
+    from autograder.front.show import Line
+
+PASSED, NOT_PASSED, NOT_GRADED = 0, 1, 2  # exit statuses
+
+
+def _step_names(incomplete: str) -> list[str]:
+    names = [name for step in all_steps() for name in (step.name, step.slug)]
+    return [name for name in names if name.startswith(incomplete)]
+
+
+_HELP = "4, 04, step04 or feed_forward"
+
+StepName = Annotated[str, typer.Argument(metavar="STEP", help=_HELP, autocompletion=_step_names)]
+MaybeStepName = Annotated[
+    str | None, typer.Argument(metavar="[STEP]", help=_HELP, autocompletion=_step_names)
+]
+Lang = Annotated[str | None, typer.Option(help="en or ko")]
+File = Annotated[Path | None, typer.Option(help="the file to take, instead of exercises/stepNN's")]
+
+
+def language(lang: str | None) -> Language:
+    """The language to speak (Trouble if there is no such)."""
+    if lang and lang not in LANGUAGES:
+        raise Trouble("language", name=lang)
+    return choose(lang)
+
+
+def language_in(arguments: list[str]) -> Language:
+    """The language that a command line asks for, before it is understood."""
+    for option, value in zip(arguments, [*arguments[1:], ""], strict=True):
+        if option == "--lang":
+            return choose(value)
+        if option.startswith("--lang="):
+            return choose(option.removeprefix("--lang="))
+    return choose()
+
+
+def find_step(name: str) -> Step:
+    """The step of that name (Trouble if there is none)."""
+    try:
+        return _find(name)
+    except NoSuchStep:
+        known = ", ".join(s.name for s in all_steps())
+        raise Trouble("no_step", name=name, steps=known) from None
+
+
+def own_file(step: Step) -> Path:
+    """The learner's file of a step.
+
+    Raises:
+        Trouble: there is no working folder, or the file is not in it.
+    """
+    file = workspace().file(step)
+    if not file.exists():
+        raise Trouble("no_own_file", path=near(file), step=step.number)
+    return file
+
+
+def near(path: Path) -> str:
+    """A path as it is typed from the current folder, if it lies below it."""
+    here = Path.cwd().resolve()
+    full = path.resolve()
+    return str(full.relative_to(here)) if full.is_relative_to(here) else str(path)
+
+
+def print_lines(lines: Iterable[Line]) -> None:
+    """Lines on standard output, in colour where that is a terminal."""
+    from rich.console import Console
+    from rich.text import Text
+
+    styles: dict[str, Any] = {"title": "bold", "good": "green", "bad": "red", "quiet": "dim"}
+    console = Console(highlight=False, soft_wrap=True)
+    for line in lines:
+        console.print(Text(line.text, style=styles.get(line.style, "")))
