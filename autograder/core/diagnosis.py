@@ -102,12 +102,13 @@ def _explained(
         right = right or expected.right(check.probe, terms)
         if equal(right.only(check.sees), wrong.only(check.sees), check.tolerance):
             continue
-        if check.name not in failed and check.graded:
+        if check.name not in failed:
             return set()  # it would fail what the learner has right
         here = seen[check.name].only(check.sees)
         if check.name in left and equal(wrong.only(check.sees), here, check.tolerance):
             found.add(check.name)
-    return found
+    graded = {c.name for c in step.checks if c.graded}
+    return found if mistake.advice or found & graded else set()  # a remark alone proves too little
 
 
 def _tells(mistake: Misconception, seen: Observation) -> bool:
@@ -130,10 +131,10 @@ def _carry(
             continue
         here = set(named.get(check.name, ()))
         taken = {
-            s
-            for s in slugs
-            if home(step, step.misconception(s)) != check.export
-            or (step.misconception(s).convention and s in charged)
+            m.slug
+            for m in map(step.misconception, sorted(slugs))
+            if touches(step, m, check.export)
+            and (home(step, m) != check.export or (m.convention and m.slug in charged))
         }
         charged |= here
         if not taken:

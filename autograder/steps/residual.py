@@ -45,7 +45,7 @@ def norm_start(subject: Subject, draw: Draw) -> dict[str, Value]:
 
 
 def norm_output(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """Values with the grader's gain and bias; rows of several means, spread near 1; other ranks."""
+    """Values with the grader's gain and bias; rows of several means, spread near 1."""
     features = _size(draw)
     norm, _ = _settled(subject, draw)
     x = _rows(draw, "x", 2, 6, features)
@@ -55,8 +55,6 @@ def norm_output(subject: Subject, draw: Draw) -> dict[str, Value]:
         "untouched": torch.equal(x, kept),  # first: the cause of what follows
         "y": y,
         "longer": see(norm(_rows(draw, "longer", 3, 9, features))),
-        "flat": see(norm(_rows(draw, "flat", 7, features))),
-        "deep": see(norm(_rows(draw, "deep", 2, 3, 4, features))),
     }
 
 
@@ -93,6 +91,16 @@ def norm_eps_default(subject: Subject, draw: Draw) -> dict[str, Value]:
     """Rows so small that the eps that is used when none is given shows."""
     norm = _settled_or_fresh(subject, draw)
     return {"tiny": see(norm(1e-6 * draw.normal("x", 2, 6, _size(draw))))}
+
+
+def norm_ranks(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """Inputs of four and of two dims."""
+    features = _size(draw)
+    norm = _settled_or_fresh(subject, draw)
+    return {
+        "deep": see(norm(_rows(draw, "deep", 2, 3, 4, features))),
+        "flat": see(norm(_rows(draw, "flat", 7, features))),
+    }
 
 
 def norm_constant(subject: Subject, draw: Draw) -> dict[str, Value]:
@@ -169,11 +177,13 @@ def residual_dropout(subject: Subject, draw: Draw) -> dict[str, Value]:
 
 
 def residual_scaling(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """By what the branch is multiplied when half of it is dropped, each value once."""
-    x = _rows(draw, "x", 8, 6, _size(draw))
-    without = _block(subject, draw, 0.5).eval()(x.clone(), torch.zeros_like)
-    branch = _block(subject, draw, 0.5).train()(x.clone(), torch.ones_like) - without
-    return {"factors": torch.unique(branch.detach().mul(1e3).round()) / 1e3}
+    """By what the branch is multiplied when half of it is dropped, each once; None if by many."""
+    x = torch.zeros(8, 6, _size(draw))
+    block = _block(subject, draw, 0.5).eval()
+    zero, one = (block(x.clone(), give).detach() for give in (torch.zeros_like, torch.ones_like))
+    part = block.train()(x.clone(), torch.ones_like).detach()
+    factors = torch.unique(((part - zero) / (one - zero)).mul(1e3).round()) / 1e3
+    return {"factors": factors if len(factors) < 4 else None}
 
 
 class Recorder(nn.Module):
