@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -19,29 +20,32 @@ class Diagnosis:
     carried: dict[str, tuple[str, ...]]
 
 
-def diagnose(step: Step, seen: Mapping[str, Observation], failed: set[str], seed: int) -> Diagnosis:
+def diagnose(
+    step: Step, seen: Mapping[str, Observation], failed: set[str], seed: int, patience: float = 2.0
+) -> Diagnosis:
     """Explain the failed checks.
 
-    A mistake is named on a check when it fails that check with the very observation that the learner's code gave, and
-    when it fails no check that the learner's code passes. A mistake made in another export, or a convention that has
-    already cost a check, is carried: what then agrees with the solution under the same edit is passed.
+    A mistake is named on a check when it fails that check with the very observation that the
+    learner's code gave, and when it fails no check that the learner's code passes. A mistake made
+    in another export, or a convention that has already cost a check, is carried: what then agrees
+    with the solution under the same edit is passed.
 
     Args:
         step: the step.
         seen: the observation of each check that has one, restricted to what the check sees.
         failed: names of the checks that failed.
         seed: what the observations were drawn from.
+        patience: seconds after which no further mistake is tried.
     """
-    expected = Expected(step, seed)
+    search = _Search(step, seen, failed, Expected(step, seed), time.monotonic() + patience)
     named: dict[str, tuple[str, ...]] = {}
     carried: dict[str, tuple[str, ...]] = {}
     base: tuple[str, ...] = ()
     for _ in range(3):  # each round stands on the conventions that the round before has found
-        left = failed - named.keys() - carried.keys()
-        found = _explain(step, seen, left, failed, expected, base)
+        found = search.explain(failed - named.keys() - carried.keys(), base)
         named |= found
         slugs = {s for names in named.values() if len(names) == 1 for s in names}
-        _carry(step, seen, named, carried, failed, slugs, expected)
+        carried |= search.carry(named, slugs)
         more = tuple(sorted(s for s in slugs if step.misconception(s).convention))
         if not found or more == base:
             break
@@ -49,98 +53,101 @@ def diagnose(step: Step, seen: Mapping[str, Observation], failed: set[str], seed
     return Diagnosis({k: v for k, v in named.items() if k not in carried}, carried)
 
 
-def _explain(
-    step: Step,
-    seen: Mapping[str, Observation],
-    left: set[str],
-    failed: set[str],
-    expected: Expected,
-    base: tuple[str, ...],
-) -> dict[str, tuple[str, ...]]:
-    explains: dict[str, set[str]] = {}
-    for mistake in step.misconceptions:
-        if mistake.slug in base:
-            continue
-        checks = _explained(step, mistake, seen, left, failed, expected, base)
-        if checks:
-            explains[mistake.slug] = checks
-    best = {
-        slug: checks
-        for slug, checks in explains.items()
-        if not any(checks < others for others in explains.values())
-    }
-    return {
-        name: tuple(slug for slug, checks in best.items() if name in checks)
-        for name in left
-        if any(name in checks for checks in best.values())
-    }
+@dataclass(frozen=True)
+class _Search:
+    """One learner's observations, and the known mistakes to hold against them."""
+
+    step: Step
+    seen: Mapping[str, Observation]
+    failed: set[str]
+    expected: Expected
+    until: float
+
+    def explain(self, left: set[str], base: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+        """The mistakes that explain checks in `left`, on top of the conventions in `base`.
+
+        One check after the other, the cheapest first: only a mistake that looks the same there is
+        held against all the others.
+        """
+        explains: dict[str, set[str]] = {}
+        mistakes = [m for m in self.step.misconceptions if m.slug not in base]
+        todo = [c for c in self.step.checks if c.name in left and c.name in self.seen]
+        for check in sorted(todo, key=self._cost):
+            if any(check.name in checks for checks in explains.values()):
+                continue
+            for mistake in mistakes:
+                if mistake.slug in explains or time.monotonic() > self.until:
+                    continue
+                if self._alike(mistake, check, base):
+                    explains[mistake.slug] = self._explained(mistake, left, base)
+        explains = {slug: checks for slug, checks in explains.items() if checks}
+        best = {
+            slug: checks
+            for slug, checks in explains.items()
+            if not any(checks < others for others in explains.values())
+        }
+        named = {name: tuple(s for s, checks in best.items() if name in checks) for name in left}
+        return {name: slugs for name, slugs in named.items() if slugs}
+
+    def _cost(self, check: Check) -> float:
+        """Seconds the reference took: what needs no weights comes first."""
+        return self.expected.right(check.probe, self.seen[check.name].terms).seconds
+
+    def _alike(self, mistake: Misconception, check: Check, base: tuple[str, ...]) -> bool:
+        """Whether the check fails with this mistake just as it did with the learner's code."""
+        here = self.seen[check.name]
+        if not (touches(self.step, mistake, check.export) and _tells(mistake, here)):
+            return False
+        wrong = self.expected.mistaken((*base, mistake.slug), check.probe, here.terms)
+        return wrong is not None and _equal(check, wrong, here)
+
+    def _explained(self, mistake: Misconception, left: set[str], base: tuple[str, ...]) -> set[str]:
+        """The checks that this mistake explains; none if it would fail one that is passed."""
+        found: set[str] = set()
+        for check in self.step.checks:
+            if check.name not in self.seen or not touches(self.step, mistake, check.export):
+                continue
+            if check.name in self.failed:
+                if check.name in left and self._alike(mistake, check, base):
+                    found.add(check.name)
+                continue
+            terms = self.seen[check.name].terms
+            wrong = self.expected.mistaken((*base, mistake.slug), check.probe, terms)
+            right = self.expected.mistaken(base, check.probe, terms) if base else None
+            right = right or self.expected.right(check.probe, terms)
+            if wrong is None or not _equal(check, right, wrong):
+                return set()
+        graded = {c.name for c in self.step.checks if c.graded}
+        # a remark alone proves too little
+        return found if mistake.advice or found & graded else set()
+
+    def carry(
+        self, named: Mapping[str, tuple[str, ...]], slugs: set[str]
+    ) -> dict[str, tuple[str, ...]]:
+        """The failed checks that are passed once these mistakes, charged elsewhere, are granted."""
+        carried: dict[str, tuple[str, ...]] = {}
+        charged: set[str] = set()
+        for check in self.step.checks:
+            if check.name not in self.failed or check.name not in self.seen:
+                continue
+            granted = sorted(
+                m.slug
+                for m in map(self.step.misconception, slugs)
+                if touches(self.step, m, check.export)
+                and (home(self.step, m) != check.export or (m.convention and m.slug in charged))
+            )
+            charged |= set(named.get(check.name, ()))
+            here = self.seen[check.name]
+            wrong = granted and self.expected.mistaken(granted, check.probe, here.terms)
+            if wrong and _equal(check, wrong, here):
+                carried[check.name] = tuple(granted)
+        return carried
 
 
-def _explained(
-    step: Step,
-    mistake: Misconception,
-    seen: Mapping[str, Observation],
-    left: set[str],
-    failed: set[str],
-    expected: Expected,
-    base: tuple[str, ...],
-) -> set[str]:
-    """The checks that this mistake, on top of the conventions in `base`, explains; none if it contradicts one."""
-    found: set[str] = set()
-    for check in sorted(step.checks, key=lambda c: c.name not in left):
-        if check.name not in seen or (check.name not in left and not found):
-            continue
-        if not touches(step, mistake, check.export):
-            continue
-        if check.name in left and not _tells(mistake, seen[check.name]):
-            continue
-        terms = seen[check.name].terms
-        wrong = expected.mistaken((*base, mistake.slug), check.probe, terms)
-        if wrong is None:
-            return set()
-        right = expected.mistaken(base, check.probe, terms) if base else None
-        right = right or expected.right(check.probe, terms)
-        if equal(right.only(check.sees), wrong.only(check.sees), check.tolerance):
-            continue
-        if check.name not in failed:
-            return set()  # it would fail what the learner has right
-        here = seen[check.name].only(check.sees)
-        if check.name in left and equal(wrong.only(check.sees), here, check.tolerance):
-            found.add(check.name)
-    graded = {c.name for c in step.checks if c.graded}
-    return found if mistake.advice or found & graded else set()  # a remark alone proves too little
+def _equal(check: Check, one: Observation, two: Observation) -> bool:
+    return equal(one.only(check.sees), two.only(check.sees), check.tolerance)
 
 
 def _tells(mistake: Misconception, seen: Observation) -> bool:
     """Whether a mistake can be told from this: many end in the same exception, or in no tensor."""
     return mistake.telling or not ("raised" in seen.values or "unusable" in seen.values)
-
-
-def _carry(
-    step: Step,
-    seen: Mapping[str, Observation],
-    named: dict[str, tuple[str, ...]],
-    carried: dict[str, tuple[str, ...]],
-    failed: set[str],
-    slugs: set[str],
-    expected: Expected,
-) -> None:
-    charged: set[str] = set()
-    for check in step.checks:
-        if check.name not in failed or check.name not in seen:
-            continue
-        here = set(named.get(check.name, ()))
-        taken = {
-            m.slug
-            for m in map(step.misconception, sorted(slugs))
-            if touches(step, m, check.export)
-            and (home(step, m) != check.export or (m.convention and m.slug in charged))
-        }
-        charged |= here
-        if not taken:
-            continue
-        wrong = expected.mistaken(sorted(taken), check.probe, seen[check.name].terms)
-        if wrong and equal(
-            wrong.only(check.sees), seen[check.name].only(check.sees), check.tolerance
-        ):
-            carried[check.name] = tuple(sorted(taken))

@@ -37,7 +37,8 @@ class Expected:
 
 
 def _key(terms: dict[str, list[str]]) -> _Terms:
-    return tuple(sorted(terms.get("absent", ())))
+    """The terms that are granted: a bias may be missing, a matrix never, whatever the child says."""
+    return tuple(sorted({role for role in terms.get("absent", ()) if role.startswith("b")}))
 
 
 @lru_cache(maxsize=4096)
