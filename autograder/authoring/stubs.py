@@ -62,12 +62,58 @@ def _refusal(indent: str, message: str) -> str:
 
 
 def stale(root: Path) -> list[Path]:
-    """Return the stubs under root that are missing or differ from their model answers."""
-    return [path for path, text in _stubs(root) if not path.is_file() or _read(path) != text]
+    """Return the stubs under root that are missing or differ from their model answers.
+
+    A stub that somebody has filled in is not stale.
+    """
+    return [path for path, text in _stubs(root) if not path.is_file() or _is_stale(path, text)]
+
+
+def _is_stale(path: Path, stub: str) -> bool:
+    text = _read(path)
+    return text != stub and not is_filled(text, stub)
+
+
+def is_filled(text: str, stub: str) -> bool:
+    """Whether a text is the stub with something filled in.
+
+    Then at least one body no longer refuses, and every import, signature and docstring of the stub
+    is there as it was. What else its writer has added does not matter.
+    """
+    try:
+        written, asked = ast.parse(text), ast.parse(stub)
+    except SyntaxError:
+        return False
+    return bool(_refusals(asked) - _refusals(written)) and _outline(asked) <= _outline(written)
+
+
+def _refusals(tree: ast.Module) -> set[str]:
+    """The statements that a stub has where a region was."""
+    raised = {ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Raise)}
+    return {text for text in raised if text.startswith("raise NotImplementedError")}
+
+
+def _outline(node: ast.Module | ast.ClassDef, prefix: str = "") -> set[str]:
+    """All that stands outside bodies: imports, and each definition's head and docstring."""
+    found = {f"{prefix}: {ast.get_docstring(node)}"}
+    for child in node.body:
+        if isinstance(child, ast.Import | ast.ImportFrom):
+            found.add(prefix + ast.unparse(child))
+        elif isinstance(child, ast.ClassDef):
+            head = ", ".join(map(ast.unparse, [*child.bases, *child.keywords]))
+            found |= _outline(child, f"{prefix}{child.name}({head}).")
+        elif isinstance(child, Function):
+            returns = child.returns and ast.unparse(child.returns)
+            head = f"{prefix}{child.name}({ast.unparse(child.args)}) -> {returns}"
+            found.add(f"{head}: {ast.get_docstring(child)}")
+    return found
 
 
 def regenerate(root: Path) -> list[Path]:
-    """Write every stale stub and return the files written. What stood there is lost."""
+    """Write every stale stub and return the files written. What stood there is lost.
+
+    To have a filled stub made anew, delete it first.
+    """
     old = set(stale(root))
     written = []
     for path, text in _stubs(root):

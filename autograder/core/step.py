@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 Words = dict[str, str]  # the same text by language: {"en": ..., "ko": ...}
 
+ALIKE = ".alike"  # the suffix of a step's generated list of them
+
 _PACKAGE = Path(__file__).parents[1]
 _STEPS = _PACKAGE / "steps"
 
@@ -99,6 +101,7 @@ class Step:
     checks: tuple[Check, ...]
     misconceptions: tuple[Misconception, ...]
     ready_made: tuple[str, ...] = ()
+    alike: frozenset[str] = frozenset()
     allowed: tuple[str, ...] = ()
 
     @property
@@ -136,7 +139,12 @@ def kit_file(*parts: str) -> Path:
 @cache
 def all_steps() -> tuple[Step, ...]:
     """Every step, by number."""
-    return tuple(sorted(map(_read, _STEPS.glob("*.toml")), key=lambda s: s.number))
+    return read_steps(_STEPS)
+
+
+def read_steps(folder: Path) -> tuple[Step, ...]:
+    """The steps whose data lie in that folder, by number."""
+    return tuple(sorted(map(_read, folder.glob("*.toml")), key=lambda s: s.number))
 
 
 def find_step(name: str | int) -> Step:
@@ -170,6 +178,7 @@ def _read(path: Path) -> Step:
         checks=checks,
         misconceptions=mistakes,
         ready_made=tuple(data.get("ready_made", ())),
+        alike=frozenset(path.with_suffix(ALIKE).read_text().split() if path.with_suffix(ALIKE).exists() else ()),
         allowed=tuple(data.get("allowed", ())),
     )
 

@@ -107,8 +107,9 @@ def texts() -> Mapping[str, Words]:
 
 @cache
 def _texts() -> dict[str, Words]:
-    data = tomllib.loads(Path(__file__).with_name("texts.toml").read_text(encoding="utf-8"))
-    return dict(_flat(data, ""))
+    files = sorted(Path(__file__).parent.glob("*.toml"))
+    tables = [tomllib.loads(path.read_text(encoding="utf-8")) for path in files]
+    return dict(pair for table in tables for pair in _flat(table, ""))
 
 
 def _flat(data: dict[str, Any], prefix: str) -> list[tuple[str, Words]]:

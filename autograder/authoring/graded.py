@@ -1,0 +1,81 @@
+"""Everything that is known about a step, graded: its stub, solution, mistakes and variations."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from autograder.authoring.stubs import stub_of
+from autograder.authoring.variations import variations
+
+if TYPE_CHECKING:
+    from autograder.core.step import Step
+    from autograder.core.verdict import Verdict
+
+
+@dataclass(frozen=True)
+class Graded:
+    """The verdicts of one step.
+
+    `fault` says why there are none; `unfit` holds the mistakes whose edits do not fit the solution:
+    while there is one, mistakes and variations are not graded.
+    """
+
+    step: Step
+    stub: Verdict | None = None
+    solution: Verdict | None = None
+    mistakes: dict[str, Verdict] = field(default_factory=dict)
+    variations: dict[str, Verdict] = field(default_factory=dict)
+    unfit: dict[str, str] = field(default_factory=dict)
+    fault: str = ""
+
+
+def grade_steps(root: Path, steps: Sequence[Step], seed: int) -> list[Graded]:
+    """Grade all that is known about these steps of the running kit, on all processors."""
+    from autograder.core import engine
+    from autograder.core.running import can_fork
+
+    engine.start()  # before any process is forked off: torch is loaded once
+    one = partial(grade_step, root, seed=seed)
+    jobs = min(len(steps), os.cpu_count() or 1)
+    if jobs < 2 or not can_fork():
+        return [one(step) for step in steps]
+    with ProcessPoolExecutor(jobs, multiprocessing.get_context("fork")) as pool:
+        return list(pool.map(one, steps))
+
+
+def grade_step(root: Path, step: Step, seed: int) -> Graded:
+    """Grade all that is known about one step; an error of the kit's own becomes its `fault`."""
+    try:
+        return _grade_step(root, step, seed)
+    except Exception as e:
+        return Graded(step, fault=f"{type(e).__name__}: {e}")
+
+
+def _grade_step(root: Path, step: Step, seed: int) -> Graded:
+    from autograder.core.grading import grade
+    from autograder.core.subject import Source
+
+    def verdict(text: str) -> Verdict:
+        return grade(step, Source(text, f"{step.slug}.py"), seed=seed)
+
+    answer = root / "solutions" / step.name / f"{step.slug}.py"
+    solution = answer.read_text(encoding="utf-8")
+    texts, unfit = {}, {}
+    for mistake in step.misconceptions:
+        try:
+            texts[mistake.slug] = mistake.applied_to(solution)
+        except ValueError as e:
+            unfit[mistake.slug] = str(e)
+    graded = Graded(step, verdict(stub_of(solution, step.number)), verdict(solution), unfit=unfit)
+    if not unfit:
+        graded.mistakes.update({slug: verdict(text) for slug, text in texts.items()})
+        honest = variations(root, step.slug)
+        graded.variations.update({name: verdict(text) for name, text in honest.items()})
+    return graded

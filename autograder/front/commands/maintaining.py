@@ -1,0 +1,53 @@
+"""`autograder gate`: what those who maintain the kit run before a change is taken."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from autograder.front.commands.making import checkout
+from autograder.front.commands.shared import NOT_PASSED, PASSED, Lang, find_step, language
+from autograder.front.wording import Language, say
+
+if TYPE_CHECKING:
+    from autograder.authoring.gate import Outcome
+    from autograder.authoring.kit import Kit
+
+
+def gate(
+    steps: Annotated[
+        list[str] | None, typer.Argument(metavar="[STEP]...", help="which; all if none is named")
+    ] = None,
+    lang: Lang = None,
+    seed: Annotated[int, typer.Option(help="what is drawn from where something is graded")] = 1,
+) -> int:
+    """Check what the kit must keep (in a checkout). Exit status: 0 nothing to mend, 1 something."""
+    speech = language(lang)
+    from autograder.authoring.gate import outcomes
+    from autograder.authoring.kit import Kit
+
+    kit = Kit(checkout(), tuple(find_step(name).number for name in steps or ()), seed)
+    found = []
+    for outcome in outcomes(kit):
+        for problem in outcome.problems:
+            text = say(f"gate.{problem.text}", speech, **problem.facts)
+            print(f"{problem.place}: {text}", flush=True)
+        found.append(outcome)
+    _print_table(kit, found, speech)
+    return NOT_PASSED if any(outcome.problems for outcome in found) else PASSED
+
+
+def _print_table(kit: Kit, found: list[Outcome], lang: Language) -> None:
+    print()
+    for outcome in found:
+        count = len(outcome.problems)
+        mark = "✗" if count else "✓"
+        rule = say(f"gate.rule.{outcome.rule}", lang)
+        print(f"  {mark} {count or '':>4} {outcome.seconds:6.1f} s  {rule}")
+    count = sum(len(outcome.problems) for outcome in found)
+    mistakes = sum(len(graded.mistakes) for graded in kit.graded)
+    variations = sum(len(graded.variations) for graded in kit.graded)
+    looked_at = {"steps": len(kit.steps), "mistakes": mistakes, "variations": variations}
+    print(f"\n{say('gate.looked_at', lang, **looked_at)}: ", end="")
+    print(say("gate.shut" if count else "gate.open", lang, count=count))
