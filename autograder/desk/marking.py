@@ -20,9 +20,9 @@ def source(path: Path) -> Source:
         Trouble: it is missing, a folder, or not readable.
     """
     if path.is_dir():
-        raise Trouble("folder", path=str(path))
+        raise Trouble("folder", path=path)
     if not path.is_file():
-        raise Trouble("no_file", path=str(path))
+        raise Trouble("no_file", path=path)
     from autograder.core import engine
 
     engine.start()
@@ -32,7 +32,7 @@ def source(path: Path) -> Source:
         return Source.read(path)
     except OSError as e:
         reason = e.strerror or type(e).__name__
-        raise Trouble("unreadable", path=str(path), reason=reason) from None
+        raise Trouble("unreadable", path=path, reason=reason) from None
 
 
 def mark(

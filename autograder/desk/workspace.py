@@ -70,7 +70,7 @@ def read(path: Path) -> str:
     try:
         return decode_source(path.read_bytes())
     except FileNotFoundError:
-        raise Trouble("no_file", path=str(path)) from None
+        raise Trouble("no_file", path=path) from None
     except (OSError, SyntaxError, UnicodeDecodeError) as e:
         reason = getattr(e, "strerror", None) or str(e)
-        raise Trouble("unreadable", path=str(path), reason=reason) from None
+        raise Trouble("unreadable", path=path, reason=reason) from None

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import typer
 
 from autograder.desk.trouble import Trouble
-from autograder.front.commands import check, making
+from autograder.front.commands import check, learning, maintaining, making
 from autograder.front.commands.shared import NOT_GRADED, language_in
+from autograder.front.show import near
 from autograder.front.wording import say, tell_fault
 
 app = typer.Typer(
@@ -17,7 +19,13 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(check.check)
+app.command()(learning.hint)
+app.command()(learning.diff)
+app.command()(learning.reset)
+app.command("list")(learning.steps)
+app.command()(making.init)
 app.command()(making.regenerate)
+app.command()(maintaining.gate)
 
 
 def main() -> int:
@@ -30,7 +38,8 @@ def main() -> int:
     try:
         return int(app(arguments, prog_name="autograder", standalone_mode=False) or 0)
     except Trouble as e:
-        complaint = say(f"cannot.{e.key}", lang, **e.facts)
+        facts = {k: near(v) if isinstance(v, Path) else v for k, v in e.facts.items()}
+        complaint = say(f"cannot.{e.key}", lang, **facts)
     except Exception as e:
         if hasattr(e, "format_message"):  # a wrong use of the command line
             complaint = " ".join(e.format_message().split())

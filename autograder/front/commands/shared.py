@@ -33,7 +33,10 @@ MaybeStepName = Annotated[
     str | None, typer.Argument(metavar="[STEP]", help=_HELP, autocompletion=_step_names)
 ]
 Lang = Annotated[str | None, typer.Option(help="en or ko")]
-File = Annotated[Path | None, typer.Option(help="the file to take, instead of exercises/stepNN's")]
+File = Annotated[
+    Path | None,
+    typer.Option(metavar="PATH", help="a file to take instead of your own"),
+]
 
 
 def language(lang: str | None) -> Language:
@@ -70,15 +73,8 @@ def own_file(step: Step) -> Path:
     """
     file = workspace().file(step)
     if not file.exists():
-        raise Trouble("no_own_file", path=near(file), step=step.number)
+        raise Trouble("no_own_file", path=file, step=step.number)
     return file
-
-
-def near(path: Path) -> str:
-    """A path as it is typed from the current folder, if it lies below it."""
-    here = Path.cwd().resolve()
-    full = path.resolve()
-    return str(full.relative_to(here)) if full.is_relative_to(here) else str(path)
 
 
 def print_lines(lines: Iterable[Line]) -> None:

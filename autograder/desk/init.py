@@ -1,0 +1,56 @@
+"""A learner's working folder, made from the kit: exercises with fresh stubs, and pytest set up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from autograder.core.step import Step, all_steps
+from autograder.desk.trouble import Trouble
+from autograder.desk.workspace import Workspace, companions, stub
+
+# Two files of one name in two folders are two modules only with importlib.
+_PYTEST = """\
+# How pytest runs the exercises.
+[pytest]
+testpaths = exercises
+addopts = --import-mode=importlib
+"""
+
+_IGNORED = """\
+# What tools leave behind, and what `autograder reset` keeps.
+__pycache__/
+.pytest_cache/
+.ipynb_checkpoints/
+.venv/
+*.bak
+"""
+
+
+def init(folder: Path) -> tuple[Step, ...]:
+    """Make a working folder.
+
+    Returns:
+        The steps that it holds.
+
+    Raises:
+        Trouble: there is something in it already, or it cannot be written.
+    """
+    try:
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise Trouble("not_empty", path=folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        _write(folder / "pytest.ini", _PYTEST)
+        _write(folder / ".gitignore", _IGNORED)
+        for step in all_steps():
+            file = Workspace(folder).file(step)
+            _write(file, stub(step))
+            for companion in companions(step):
+                _write(file.with_name(companion.name), companion.read_text(encoding="utf-8"))
+    except OSError as e:
+        raise Trouble("unwritable", path=folder, reason=e.strerror or str(e)) from None
+    return all_steps()
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8", newline="\n")

@@ -1,0 +1,52 @@
+"""How far a learner is: each step not started, under way or passed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from autograder.core.step import Step, all_steps
+from autograder.desk import marking
+from autograder.desk.trouble import Trouble
+from autograder.desk.workspace import Workspace, read, stub
+
+if TYPE_CHECKING:
+    from autograder.core.verdict import Verdict
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A step and the verdict on the learner's file; None where the stub is untouched or missing."""
+
+    step: Step
+    verdict: Verdict | None
+
+    @property
+    def passed(self) -> bool:
+        """All graded checks are passed."""
+        return self.verdict is not None and self.verdict.passed
+
+
+def standings(workspace: Workspace) -> Iterator[Standing]:
+    """Every step's standing, in order; each is graded when it is asked for."""
+    for step in all_steps():
+        yield standing(step, workspace)
+
+
+def standing(step: Step, workspace: Workspace) -> Standing:
+    """One step's standing."""
+    if not begun(step, workspace):
+        return Standing(step, None)
+    return Standing(step, marking.mark(step, marking.source(workspace.file(step))))
+
+
+def begun(step: Step, workspace: Workspace) -> bool:
+    """Whether the learner has written anything into the step's file."""
+    file = workspace.file(step)
+    if not file.is_file():
+        return False
+    try:
+        return read(file) != stub(step)
+    except Trouble:  # whatever it is, it is not the stub
+        return True

@@ -1,0 +1,82 @@
+"""Hints as lines: a question about each mistake that has a name, what was seen where none has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from autograder.core.step import Step
+from autograder.core.verdict import CheckVerdict, Verdict
+from autograder.front.show import Line, is_remark, message, near, title
+from autograder.front.wording import say
+
+
+def hint(verdict: Verdict, step: Step, lang: str, check: str | None, more: bool) -> Iterator[Line]:
+    """Everything that `autograder hint` says.
+
+    Args:
+        verdict, step: what hints are wanted about.
+        lang: "en" or "ko".
+        check: the only check to speak of; None for all.
+        more: tell the place too, not only the question.
+    """
+    asked = [c for c in verdict.checks if c.check == check] if check else _failed(verdict)
+    told: set[str] = set()
+    for one in asked:
+        lines = list(_about(one, verdict, step, lang, more))
+        text = "\n".join(line.text for line in lines)
+        if text not in told:  # one mistake may cost several checks
+            told.add(text)
+            yield Line(title(one.check, step, lang), "title")
+            yield from lines
+            yield Line("")
+    yield from _next(asked, verdict, step, lang, more)
+
+
+def _failed(verdict: Verdict) -> list[CheckVerdict]:
+    """The checks to speak of: those that cost points, but not what was skipped because of them."""
+    wrong = [c for c in verdict.checks if c.state not in ("passed", "skipped") and c.max_points]
+    remarks = [c for c in verdict.checks if is_remark(c)]
+    return wrong + remarks
+
+
+def _about(
+    check: CheckVerdict, verdict: Verdict, step: Step, lang: str, more: bool
+) -> Iterator[Line]:
+    if check.state == "passed":
+        yield Line(f"  {say('hint.passed', lang)}", "good")
+    for slug in check.misconceptions:
+        mistake = step.misconception(slug)
+        yield Line(f"  {mistake.question[lang]}")
+        if more:
+            yield Line(f"  {mistake.name[lang]}")
+            yield Line(f"  {mistake.place[lang]}")
+    if not check.misconceptions and check.state != "passed":
+        yield from (Line(f"  {t}") for t in _seen(check, verdict, step, lang))
+
+
+def _seen(check: CheckVerdict, verdict: Verdict, step: Step, lang: str) -> list[str]:
+    return message(check, step, lang, verdict.filename).splitlines()
+
+
+def _next(
+    asked: list[CheckVerdict], verdict: Verdict, step: Step, lang: str, more: bool
+) -> Iterator[Line]:
+    """The command to try next."""
+    if verdict.passed:
+        yield Line(say("hint.all_passed", lang, step=step.number), "good")
+        return
+    if any(f.text == "not_implemented" for c in asked for f in c.findings):
+        lesson = _beside(verdict, "README.ko.md" if lang == "ko" else "README.md")
+        if lesson:
+            yield Line(say("hint.lesson", lang, lesson=lesson))
+    elif any(c.misconceptions for c in asked):
+        yield Line(say("hint.spoil" if more else "hint.more", lang, step=step.number))
+    elif any(c.state != "passed" for c in asked) and (demo := _beside(verdict, "demo.py")):
+        yield Line(say("show.try_demo", lang, demo=f"python {demo}"))
+
+
+def _beside(verdict: Verdict, name: str) -> str:
+    """A file of the step beside the one that was graded, as it is typed from here; '' if none."""
+    file = Path(verdict.filename).with_name(name)
+    return near(file) if file.is_file() else ""
