@@ -10,7 +10,7 @@ from autograder.core.observation import Value, apart, see
 from autograder.core.subject import Subject
 from autograder.weights import settle
 from autograder.weights.layers import Shape
-from autograder.weights.scalars import Unreadable
+from autograder.weights.scalars import Unreadable, idle
 
 
 def shape(subject: Subject, draw: Draw) -> dict[str, Value]:
@@ -24,11 +24,13 @@ def shape(subject: Subject, draw: Draw) -> dict[str, Value]:
 
 
 def parameters(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """How many trainable numbers there are."""
+    """How many trainable numbers there are, and how many of them do nothing."""
     d_model, d_ff = _sizes(draw)
-    network = subject.PositionwiseFeedForward(d_model, d_ff, 0.0)
-    network(draw.normal("dry", 1, 1, d_model))
-    return {"count": sum(p.numel() for p in network.parameters() if p.requires_grad)}
+    network = subject.PositionwiseFeedForward(d_model, d_ff, 0.0).eval()
+    x = draw.uniform("dry", 2, 3, d_model)
+    network(x.clone())
+    count = sum(p.numel() for p in network.parameters() if p.requires_grad)
+    return {"count": count, "idle": idle(network, x, draw)}
 
 
 def output(subject: Subject, draw: Draw) -> dict[str, Value]:

@@ -12,15 +12,15 @@ from autograder.core.draw import Draw
 from autograder.core.observation import Value, apart, see
 from autograder.core.subject import Subject
 from autograder.weights import settle
-from autograder.weights.scalars import Unreadable
+from autograder.weights.scalars import Unreadable, idle
 
 
 def norm_parameters(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """How many trainable numbers a normalization has."""
-    features = _size(draw)
-    norm = subject.LayerNorm(features)
-    norm(draw.normal("dry", 2, 3, features))
-    return {"count": _count(norm)}
+    """How many trainable numbers a normalization has, and how many of them do nothing."""
+    norm = subject.LayerNorm(_size(draw)).eval()
+    x = draw.uniform("dry", 2, 3, _size(draw))
+    norm(x.clone())
+    return {"count": _count(norm), "idle": idle(norm, x, draw)}
 
 
 def norm_start(subject: Subject, draw: Draw) -> dict[str, Value]:
@@ -29,7 +29,7 @@ def norm_start(subject: Subject, draw: Draw) -> dict[str, Value]:
     The input holds every cyclic shift of one centred row of spread 1, along each of its dims, so
     all statistics are the same along any of them; and n(-x) = -n(x), so the sum of two outputs is
     twice the bias. Gains are told in quarters: the formula's own factor, a few per cent, belongs to
-    another check.
+    another check. Where neither the output nor a gain's gradient follows x, there is none to tell.
     """
     features = _size(draw)
     row = draw.normal("row", features)
@@ -37,11 +37,14 @@ def norm_start(subject: Subject, draw: Draw) -> dict[str, Value]:
     i = torch.arange(features)
     x = row[(i[:, None, None] + i[:, None] + i) % features]
     norm = subject.LayerNorm(features).eval()
-    there, back = see(norm(x.clone())), see(norm(-x))
+    outputs = [norm(x.clone()), norm(-x)]
+    there, back = map(see, outputs)
     if not isinstance(there, Tensor) or not isinstance(back, Tensor):
         return {"gain": there, "bias": back}
     gain = ((there - back) / 2 * x).mean((0, 1)) / x.square().mean((0, 1))
-    return {"gain": gain.mul(4).round() / 4, "bias": ((there + back) / 2).mean((0, 1))}
+    gain = gain.mul(4).round() / 4
+    follows = bool(gain.any()) or _follows(norm, outputs, draw.uniform("weigh", *x.shape))
+    return {"gain": gain if follows else None, "bias": ((there + back) / 2).mean((0, 1))}
 
 
 def norm_output(subject: Subject, draw: Draw) -> dict[str, Value]:
@@ -240,6 +243,18 @@ def _block(subject: Subject, draw: Draw, dropout: float) -> nn.Module:
     with draw.torch_seeded("start"):
         block: nn.Module = subject.SublayerConnection(_size(draw), dropout)
     return block
+
+
+def _follows(norm: nn.Module, outputs: list[Tensor], weigh: Tensor) -> bool:
+    """Whether some parameter's gradient is another for the second output than for the first."""
+    parameters = [p for p in norm.parameters() if p.requires_grad]
+    if not parameters or not outputs[0].requires_grad:
+        return False
+    there, back = (
+        torch.autograd.grad((y * weigh).sum(), parameters, allow_unused=True) for y in outputs
+    )
+    pairs = [(a, b) for a, b in zip(there, back, strict=True) if a is not None and b is not None]
+    return any(not torch.allclose(a, b, atol=1e-2) for a, b in pairs)
 
 
 @torch.no_grad()

@@ -7,6 +7,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from autograder.core.draw import Draw
+
 Call = Callable[..., Tensor]
 
 
@@ -69,3 +71,18 @@ class Scalars:
             for p, g in zip(self.parameters, found, strict=True)
         ]
         return torch.cat(parts)
+
+
+def idle(module: nn.Module, x: Tensor, draw: Draw) -> int:
+    """How many trainable scalars the output for x does not depend on; values are re-drawn.
+
+    Args:
+        x: positive, so that with positive weights no ReLU is dead.
+    """
+    if not any(p.requires_grad for p in module.parameters()):
+        return 0
+    scalars = Scalars(module)
+    scalars.write(draw.uniform("idle/weights", scalars.count) / x.shape[-1])
+    output = module(x)
+    felt = scalars.gradient(output, draw.uniform("idle/cotangent", *output.shape))
+    return int((felt == 0).sum())
