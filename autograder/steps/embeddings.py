@@ -32,17 +32,23 @@ def embed_table(subject: Subject, draw: Draw) -> dict[str, Value]:
 
 
 def embed_scale(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """Values with the grader's table; ids that train nothing are another check's matter."""
+    """Values with the grader's table.
+
+    Ids that train nothing are another check's matter: theirs are put in as the others would have it.
+    """
     d_model, vocab = _table_sizes(draw)
     module, silent = settle.embedding(
         lambda _: subject.Embeddings(d_model, vocab), d_model, vocab, subject, draw
     )
-    absent = subject.terms.setdefault("absent", [])
-    absent += [f"id {i}" for i in silent if f"id {i}" not in absent]
-    left_out = {*absent, *draw.terms.get("absent", ())}
-    ids = torch.tensor([i for i in probed(vocab).tolist() if f"id {i}" not in left_out])
+    ids = probed(vocab)
     sentences = torch.stack([ids, ids[draw.permutation("ids", len(ids))]])
-    return {"y": see(module(sentences))}
+    y = see(module(sentences.clone()))
+    if silent and isinstance(y, Tensor) and y.shape == (2, len(ids), d_model):
+        table = settle.canonical({"table": (vocab, d_model)}, draw)["table"][sentences]
+        live = ~torch.isin(sentences, torch.tensor(silent)).unsqueeze(-1)
+        factor = (y * table * live).sum() / (table.square() * live).sum().clamp(min=1e-9)
+        y = torch.where(live, y, factor * table)
+    return {"y": y}
 
 
 def _table_sizes(draw: Draw) -> tuple[int, int]:
@@ -92,7 +98,7 @@ def length(subject: Subject, draw: Draw) -> dict[str, Value]:
     encoding = _encoding(subject, width, longest)
     works = _lengths(encoding, width, longest)
     found: dict[str, Value] = {"lengths": works}
-    if not isinstance(works, Tensor) or not bool(works.all()):
+    if not isinstance(works, Tensor) or not bool((works == 1).all()):
         return found
     alone = encoding(torch.zeros(1, 5, width))
     gap = apart(_plain(encoding(torch.zeros(5, 5, width))), _plain(alone.expand(5, -1, -1)))
@@ -220,7 +226,7 @@ def _with_positions(subject: Subject, draw: Draw) -> tuple[nn.Module, Tensor, Va
 
 
 def _lengths(encoding: nn.Module, width: int, longest: int) -> Value:
-    """float32 (longest,): 1 for each length whose output has its shape and begins the longest one.
+    """float32 (longest,), by length: 1, it gets the first rows; 0, it gets others; -1, neither.
 
     Where no length works, the exception is let through, or what came out is seen.
     """
@@ -237,7 +243,7 @@ def _lengths(encoding: nn.Module, width: int, longest: int) -> Value:
             raise failure
         return _form(outputs[longest])
     table = right[max(right)]
-    works = torch.zeros(longest)
+    works = torch.full((longest,), -1.0)
     for n, y in right.items():
         works[n - 1] = float((y - table[:, :n]).abs().max() < 1e-4)
     return works

@@ -25,26 +25,27 @@ def shape(subject: Subject, draw: Draw) -> dict[str, Value]:
 
 def future(subject: Subject, draw: Draw) -> dict[str, Value]:
     """What a position may see of the ones after it."""
-    return _parts(subject, draw, "future", lambda square: square.triu(1))
+    return _parts(subject, draw, "future", lambda square: square.triu(1), usual=0)
 
 
 def past(subject: Subject, draw: Draw) -> dict[str, Value]:
     """What a position may see of the ones before it."""
-    return _parts(subject, draw, "past", lambda square: square.tril(-1))
+    return _parts(subject, draw, "past", lambda square: square.tril(-1), usual=1)
 
 
 def diagonal(subject: Subject, draw: Draw) -> dict[str, Value]:
     """Whether a position may see itself."""
-    return _parts(subject, draw, "diagonal", lambda square: square.diag().diag())
+    return _parts(subject, draw, "diagonal", lambda square: square.diag().diag(), usual=1)
 
 
 def dtype(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """The type of the numbers, and the mask joined with one that hides padding."""
+    """The type of the numbers, and whether it can be joined with a mask that hides padding."""
     mask = subject.subsequent_mask(7)
     found: dict[str, Value] = {"dtype": str(getattr(mask, "dtype", None)).removeprefix("torch.")}
     if found["dtype"] == "bool":
         lengths = 2 + draw.permutation("lengths", 5)[:2, None, None]
-        found["joined"] = see((torch.arange(7) < lengths) & mask)
+        joined = (torch.arange(mask.shape[-1]) < lengths) & mask
+        found["joins"] = joined.shape == (2, *mask.shape[-2:])
     return found
 
 
@@ -53,22 +54,29 @@ def _sizes(draw: Draw) -> dict[str, int]:
 
 
 def _parts(
-    subject: Subject, draw: Draw, name: str, part: Callable[[Tensor], Tensor]
+    subject: Subject, draw: Draw, name: str, part: Callable[[Tensor], Tensor], usual: int
 ) -> dict[str, Value]:
-    """One part of the masks, 0 elsewhere; of what is no square of its size, the shape."""
+    """One part of the masks, 0 elsewhere; of what is no square of its size, the shape.
+
+    Where a part is not all `usual`, the rest of the mask is seen too: it tells mistakes apart.
+    """
     found: dict[str, Value] = {}
     for kind, size in _sizes(draw).items():
         if size == 1 and name != "diagonal":
             continue  # it has no other part, and its shape is another check's matter
-        mask = see(subject.subsequent_mask(size))
-        if isinstance(mask, Tensor):
-            square = mask.numel() == size**2 and mask.shape[-2:] == (size, size)
-            shape = tuple(mask.shape)
-            mask = part(_seen(mask.reshape(size, size))) if square else Odd(f"tensor {shape}")
-        found[f"{name}_{kind}"] = mask
+        square = _square(see(subject.subsequent_mask(size)), size)
+        found[f"{name}_{kind}"] = part(square) if isinstance(square, Tensor) else square
+        where = part(torch.ones(size, size)) == 1
+        if isinstance(square, Tensor) and bool((square[where] != usual).any()):
+            found[f"whole_{kind}"] = square
     return found
 
 
-def _seen(mask: Tensor) -> Tensor:
-    """1 where one may look, 0 where not, -1 for numbers made to be added to scores."""
-    return (mask != 0).float().masked_fill(mask < 0, -1.0)
+def _square(mask: Value, size: int) -> Value:
+    """float32 (size, size): 1 where one may look, 0 where not, -1 for what is made to be added."""
+    if not isinstance(mask, Tensor):
+        return mask
+    if mask.numel() != size**2 or mask.shape[-2:] != (size, size):
+        return Odd(f"tensor {tuple(mask.shape)}")  # which may be very large
+    seen = (mask != 0).float().masked_fill(mask < 0, -1.0)
+    return seen.reshape(size, size)
