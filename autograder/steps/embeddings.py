@@ -34,7 +34,7 @@ def embed_table(subject: Subject, draw: Draw) -> dict[str, Value]:
 def embed_scale(subject: Subject, draw: Draw) -> dict[str, Value]:
     """Values with the grader's table.
 
-    Ids that train nothing are another check's matter: theirs are put in as the others would have it.
+    Ids that train nothing are another check's matter: theirs are put in as others have it.
     """
     d_model, vocab = _table_sizes(draw)
     module, silent = settle.embedding(

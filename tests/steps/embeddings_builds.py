@@ -120,6 +120,8 @@ class Formula:
         """(n, d_model) from the two halves, as tensors."""
         if self.mistake == "swapped":
             sines, cosines = cosines, sines
+        if self.mistake == "only_sines":
+            cosines = sines[:, : cosines.size(1)]
         if self.mistake in ("halves", "tensor2tensor"):
             return torch.cat([sines, cosines], dim=1)
         if sines.size(1) > cosines.size(1):
