@@ -1,5 +1,7 @@
-"""Which misconceptions keep their weights just as the solution does: found out once, so that a wrong
-answer needs one reading of weights instead of one for every known mistake."""
+"""Which misconceptions keep their weights just as the solution does.
+
+Found out once, so that a wrong answer costs one reading of weights, not one for every mistake.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +14,10 @@ import torch
 from autograder.core.draw import Draw
 from autograder.core.probing import observe
 from autograder.core.step import ALIKE, Step
-from autograder.core.subject import Source, trusted
+from autograder.core.subject import Source, Subject, trusted
 from autograder.weights.layers import Map
 
-SEEDS = range(12)  # enough for every size that a step draws
+SEEDS = range(24)  # enough to meet every size that a step draws
 
 
 def alike_file(step: Step, folder: Path) -> Path:
@@ -25,27 +27,39 @@ def alike_file(step: Step, folder: Path) -> Path:
 
 def alike_of(step: Step) -> str:
     """The list as it is to be written: a slug a line, in order."""
-    solution = step.solution.read_text(encoding="utf-8")
-    asked = _maps(step, solution)
-    same = [
-        m.slug for m in step.misconceptions if _same(asked, _maps(step, m.applied_to(solution)))
-    ]
+    text = step.solution.read_text(encoding="utf-8")
+    solution = _subject(step, text)
+    telling = [seed for seed in SEEDS if _reads_more(step, solution, seed)]
+    same = []
+    for mistake in step.misconceptions:
+        subject = _subject(step, mistake.applied_to(text))
+        for seed in telling:
+            _reads_more(step, subject, seed)
+        if _same(solution.memo, subject.memo):
+            same.append(mistake.slug)
     return "".join(f"{slug}\n" for slug in sorted(same))
 
 
-def _maps(step: Step, text: str) -> dict[Any, Any]:
-    """Every map of weights that the step's probes make of this text."""
-    subject = trusted(Source(text, step.slug), step.slug)
+def _subject(step: Step, text: str) -> Subject:
+    return trusted(Source(text, step.slug), step.slug)
+
+
+def _reads_more(step: Step, subject: Subject, seed: int) -> bool:
+    """Run every probe; whether weights of new sizes were read."""
+    before = len(subject.memo)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for seed in SEEDS:
-            for probe in step.probes.values():
-                observe(probe, subject, Draw(seed))
-    return subject.memo
+        for probe in step.probes.values():
+            observe(probe, subject, Draw(seed))
+    return len(subject.memo) > before
 
 
 def _same(asked: dict[Any, Any], found: dict[Any, Any]) -> bool:
-    return bool(asked) and all(_equal(asked.get(key), found[key]) for key in found)
+    return (
+        bool(asked)
+        and asked.keys() == found.keys()
+        and all(_equal(asked[k], found[k]) for k in asked)
+    )
 
 
 def _equal(one: Any, two: Any) -> bool:

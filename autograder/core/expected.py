@@ -37,7 +37,7 @@ class Expected:
 
 
 def _key(terms: dict[str, list[str]]) -> _Terms:
-    """The terms that are granted: a bias may be missing, a matrix never, whatever the child says."""
+    """The terms that are granted: a bias may be missing, a matrix never, whatever is claimed."""
     return tuple(sorted({role for role in terms.get("absent", ()) if role.startswith("b")}))
 
 
@@ -46,11 +46,17 @@ def _observed(
     step: str, slugs: tuple[str, ...] | None, probe: str, seed: int, absent: _Terms
 ) -> Observation:
     found = find_step(step)
-    subject = reference(found) if slugs is None else _variant(step, slugs)
+    subject = _reference(step) if slugs is None else _variant(step, slugs)
     assert subject is not None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a mistake may provoke one of torch's
         return observe(found.probes[probe], subject, Draw(seed, {"absent": list(absent)}))
+
+
+@cache
+def _reference(step: str) -> Subject:
+    """One for all probes: what one has noted in its memo, the next need not find again."""
+    return reference(find_step(step))
 
 
 @cache
@@ -65,7 +71,16 @@ def _variant(step: str, slugs: tuple[str, ...]) -> Subject | None:
                 raise
             return None
     name = f"{found.slug}:{'+'.join(slugs)}"
-    return trusted(Source(text, name), name)
+    subject = trusted(Source(text, name), name)
+    if slugs and found.alike.issuperset(slugs):
+        subject.memo = _solution(step).memo
+    return subject
+
+
+def _solution(step: str) -> Subject:
+    solution = _variant(step, ())
+    assert solution is not None
+    return solution
 
 
 def home(step: Step, mistake: Misconception) -> str:

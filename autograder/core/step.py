@@ -178,7 +178,9 @@ def _read(path: Path) -> Step:
         checks=checks,
         misconceptions=mistakes,
         ready_made=tuple(data.get("ready_made", ())),
-        alike=frozenset(path.with_suffix(ALIKE).read_text().split() if path.with_suffix(ALIKE).exists() else ()),
+        alike=frozenset(
+            path.with_suffix(ALIKE).read_text().split() if path.with_suffix(ALIKE).exists() else ()
+        ),
         allowed=tuple(data.get("allowed", ())),
     )
 
