@@ -60,6 +60,12 @@ def _reference(step: str) -> Subject:
 
 
 @cache
+def _reference(step: str) -> Subject:
+    """One for all probes: what one has noted in its memo, the next need not find again."""
+    return reference(find_step(step))
+
+
+@cache
 def _variant(step: str, slugs: tuple[str, ...]) -> Subject | None:
     found = find_step(step)
     text = found.solution.read_text(encoding="utf-8")
