@@ -24,6 +24,7 @@ app.command()(learning.diff)
 app.command()(learning.reset)
 app.command("list")(learning.steps)
 app.command()(making.init)
+app.command()(making.assemble)
 app.command()(making.regenerate)
 app.command()(maintaining.gate)
 

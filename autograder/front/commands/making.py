@@ -1,16 +1,18 @@
-"""`autograder init` and `regenerate`: make files."""
+"""`autograder init`, `assemble` and `regenerate`: make files."""
 
 from __future__ import annotations
 
 import shlex
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from autograder.desk.init import init as make_folder
+from autograder.desk.sources import Origin
 from autograder.desk.trouble import Trouble
-from autograder.front.commands.shared import PASSED, Lang, language
+from autograder.front.commands.shared import PASSED, Lang, find_step, language, step_names
 from autograder.front.wording import say
 
 
@@ -26,8 +28,52 @@ def init(
     return PASSED
 
 
+def assemble(
+    upto: Annotated[
+        str, typer.Option(metavar="STEP", help="the last step in it", autocompletion=step_names)
+    ],
+    origin: Annotated[
+        Origin, typer.Option("--from", help="whose code: your own, or another's")
+    ] = "mine",
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="write it there instead of showing it")
+    ] = None,
+    lang: Lang = None,
+) -> int:
+    """Put the code of all steps up to one into one file that can be imported alone."""
+    speech = language(lang)
+    last = find_step(upto)
+    from autograder.desk.alone import prove
+    from autograder.desk.assemble import HEAD
+    from autograder.desk.assemble import assemble as put_together
+    from autograder.desk.sources import parts as parts_from
+
+    parts = parts_from(last, origin)
+    text = put_together(parts, speech)
+    prove(text, [export for part in parts for export in part.step.exports])
+    if out:
+        _write(out, text, HEAD)
+    else:
+        print(text, end="")
+    total = text.count("\n")
+    before = put_together(parts[:-1], speech).count("\n") if parts[1:] else 0
+    said = say("assembled", speech, step=last.name, lines=total - before, total=total)
+    print(said, file=None if out else sys.stderr)
+    return PASSED
+
+
+def _write(path: Path, text: str, head: str) -> None:
+    """Write what was put together; nothing but an earlier such file is written over."""
+    try:
+        if path.exists() and not path.read_bytes().startswith(head.encode()):
+            raise Trouble("exists", path=path)
+        path.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as e:
+        raise Trouble("unwritable", path=path, reason=e.strerror or str(e)) from None
+
+
 def regenerate(lang: Lang = None) -> int:
-    """Make anew what is generated, in a checkout of the project: stubs, and the record of checks."""
+    """Make anew what is generated: the stubs and the record of checks (in a checkout)."""
     speech = language(lang)
     from autograder.authoring import names, stubs
     from autograder.core.step import all_steps

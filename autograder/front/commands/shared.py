@@ -21,16 +21,17 @@ if TYPE_CHECKING:
 PASSED, NOT_PASSED, NOT_GRADED = 0, 1, 2  # exit statuses
 
 
-def _step_names(incomplete: str) -> list[str]:
+def step_names(incomplete: str) -> list[str]:
+    """The names of steps that begin like that, for the shell to complete."""
     names = [name for step in all_steps() for name in (step.name, step.slug)]
     return [name for name in names if name.startswith(incomplete)]
 
 
 _HELP = "4, 04, step04 or feed_forward"
 
-StepName = Annotated[str, typer.Argument(metavar="STEP", help=_HELP, autocompletion=_step_names)]
+StepName = Annotated[str, typer.Argument(metavar="STEP", help=_HELP, autocompletion=step_names)]
 MaybeStepName = Annotated[
-    str | None, typer.Argument(metavar="[STEP]", help=_HELP, autocompletion=_step_names)
+    str | None, typer.Argument(metavar="[STEP]", help=_HELP, autocompletion=step_names)
 ]
 Lang = Annotated[str | None, typer.Option(help="en or ko")]
 File = Annotated[

@@ -1,0 +1,202 @@
+"""One `transformer.py` made of the files of several steps: their definitions, in order."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from autograder.core.step import Step
+from autograder.desk.editing import CannotRename, bound_names, cut, mentioned, rename
+from autograder.desk.trouble import Trouble
+
+_REFERENCE = "transformer_ref"
+_WIDTH = 100
+
+HEAD = '"""The Transformer'  # how a file begins that was put together
+
+
+@dataclass(frozen=True)
+class Part:
+    """A step's file: its text, and the name by which complaints speak of it."""
+
+    step: Step
+    text: str
+    name: str
+
+
+@dataclass
+class Whole:
+    """What was put together so far.
+
+    `meanings` says what each name at module level stands for: a definition's syntax tree or an
+    import. The exports of all steps and the builtin names are kept free for what they mean.
+    """
+
+    meanings: dict[str, str]
+    imports: list[ast.Import | ast.ImportFrom] = field(default_factory=list)
+    bodies: list[tuple[Step, str]] = field(default_factory=list)
+
+
+def assemble(parts: Sequence[Part], lang: str = "en") -> str:
+    """Put files together into one that needs none of them, nor the kit.
+
+    Imports are merged; those from `transformer_ref` fall away, since what they bring is defined
+    here. What a file defines besides its exports is kept; where two files give one name different
+    meanings, the later one's is renamed. Calls and tests at module level are left out.
+
+    Args:
+        parts: the files of the steps 1 to N, in order.
+        lang: "en" or "ko", for the titles between the parts.
+
+    Raises:
+        Trouble: a file is not Python, imports the given pieces in a way that cannot be followed, or
+            uses a name that would have to be changed as something else, too.
+    """
+    reserved = {*dir(builtins), *(e for part in parts for e in part.step.exports)}
+    whole = Whole(dict.fromkeys(reserved, "reserved"))
+    for part in parts:
+        _add(part, whole)
+    first, last = parts[0].step.number, parts[-1].step.number
+    head = f'{HEAD}, steps {first:02d} to {last:02d}, in one file."""'
+    bodies = [_titled(step, body, lang) for step, body in whole.bodies]
+    return "\n\n".join([head, *_merged(whole.imports), "\n\n\n".join(bodies)]) + "\n"
+
+
+def _titled(step: Step, body: str, lang: str) -> str:
+    rule = f"# ---- step {step.number:02d}: {step.title[lang]} "
+    return f"{rule.ljust(_WIDTH, '-')}\n\n\n{body}"
+
+
+def _add(part: Part, whole: Whole) -> None:
+    """Add one step's file."""
+    text = _without_given(part, whole)
+    tree = ast.parse(text)
+    meanings = _meanings(tree)
+    known, clashing = _compared(part, tree, meanings, whole)
+    new = {name: _free(f"{name}_{part.step.name}", text, whole) for name in clashing}
+    imports = [s for s in tree.body if isinstance(s, ast.Import | ast.ImportFrom)]
+    dropped = [s for s in tree.body if s in imports or _left_out(s)]
+    dropped += [s for s in tree.body if bound_names(s) and bound_names(s) <= known]
+    try:
+        body = rename(cut(text, dict.fromkeys(dropped, "")), new).strip("\n")
+    except CannotRename as e:
+        raise Trouble("assemble_clash", file=part.name, name=str(e)) from None
+    for statement in imports:
+        _rename_import(statement, new, part)
+    whole.imports += imports
+    whole.bodies.append((part.step, body))
+    whole.meanings |= _meanings(ast.parse(body)) | _meanings(ast.Module(list(imports), []))
+
+
+def _without_given(part: Part, whole: Whole) -> str:
+    """The text without its imports of given pieces; another name for one is given by assignment."""
+    try:
+        tree = ast.parse(part.text)
+    except (SyntaxError, ValueError) as e:
+        line = getattr(e, "lineno", None) or 1
+        raise Trouble("assemble_syntax", file=part.name, line=line, step=part.step.number) from None
+    replaced: dict[ast.stmt, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            if any(alias.name.split(".")[0] == _REFERENCE for alias in node.names):
+                raise Trouble("assemble_import", file=part.name, line=node.lineno)
+        elif isinstance(node, ast.ImportFrom) and _gives(node):
+            if any(a.name != "*" and a.name not in whole.meanings for a in node.names):
+                raise Trouble("assemble_import", file=part.name, line=node.lineno)
+            others = [a for a in node.names if a.asname not in (None, a.name)]
+            replaced[node] = "; ".join(f"{a.asname} = {a.name}" for a in others)
+    return cut(part.text, replaced)
+
+
+def _gives(node: ast.ImportFrom) -> bool:
+    """Whether it imports given pieces; the reference's own modules do it relatively."""
+    return node.level == 1 or (node.module or "").split(".")[0] == _REFERENCE
+
+
+def _left_out(statement: ast.stmt) -> bool:
+    """Docstrings, calls and prints, what runs only as a program, `__all__` and the like."""
+    if isinstance(statement, ast.If):
+        return "__name__" in mentioned(statement.test)
+    if isinstance(statement, ast.Assign):
+        return all(name.startswith("__") for name in bound_names(statement) or ["no"])
+    return isinstance(statement, ast.Expr)
+
+
+def _meanings(tree: ast.Module) -> dict[str, str]:
+    """What each name at module level stands for."""
+    meanings: defaultdict[str, str] = defaultdict(str)
+    for statement in tree.body:
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            source = f"from {statement.module} " if isinstance(statement, ast.ImportFrom) else ""
+            for alias in statement.names:
+                full = alias.name if alias.asname or source else alias.name.split(".")[0]
+                meanings[alias.asname or full] = f"{source}import {full}"
+        elif not _left_out(statement):
+            for name in bound_names(statement):
+                meanings[name] += ast.dump(statement)
+    return dict(meanings)
+
+
+def _compared(
+    part: Part, tree: ast.Module, meanings: dict[str, str], whole: Whole
+) -> tuple[set[str], set[str]]:
+    """The names that mean the same already, and those that mean something else already."""
+    taken = (meanings.keys() & whole.meanings.keys()) - set(part.step.exports)
+    known = {name for name in taken if whole.meanings[name] == meanings[name]}
+    kept = [s for s in tree.body if bound_names(s) & known]
+    while True:
+        # A definition is the same only if all that it speaks of is the same, too.
+        clashing = taken - known
+        differing = [s for s in kept if mentioned(s) & clashing or not bound_names(s) <= known]
+        lost = known & {name for s in differing for name in bound_names(s)}
+        if not lost:
+            return known, clashing
+        known -= lost
+
+
+def _free(name: str, text: str, whole: Whole) -> str:
+    while name in whole.meanings or name in text:
+        name += "_"
+    return name
+
+
+def _rename_import(
+    statement: ast.Import | ast.ImportFrom, new: Mapping[str, str], part: Part
+) -> None:
+    for alias in statement.names:
+        bound = alias.asname or alias.name.split(".")[0]
+        if bound in new:
+            if not alias.asname and "." in alias.name:  # `import a.b` binds a, and has no other way
+                raise Trouble("assemble_clash", file=part.name, name=bound)
+            alias.asname = new[bound]
+
+
+def _merged(imports: Iterable[ast.Import | ast.ImportFrom]) -> list[str]:
+    """Blocks of import lines: from the future, of Python's own modules, of other packages."""
+    plain: set[str] = set()
+    sources: defaultdict[str, set[str]] = defaultdict(set)
+    for statement in imports:
+        words = {ast.unparse(alias) for alias in statement.names}
+        if isinstance(statement, ast.Import):
+            plain |= words
+        else:
+            sources["." * statement.level + (statement.module or "")] |= words
+    lines = [(name, f"import {name}") for name in sorted(plain)]
+    lines += [(name, _from(name, sorted(sources[name]))) for name in sorted(sources)]
+    blocks: defaultdict[int, list[str]] = defaultdict(list)
+    for name, line in lines:
+        package = name.split()[0].split(".")[0]
+        own = package in sys.stdlib_module_names
+        blocks[0 if package == "__future__" else 1 if own else 2].append(line)
+    return ["\n".join(blocks[group]) for group in sorted(blocks)]
+
+
+def _from(source: str, names: list[str]) -> str:
+    line = f"from {source} import {', '.join(names)}"
+    if len(line) <= _WIDTH:
+        return line
+    return f"from {source} import (\n" + "".join(f"    {name},\n" for name in names) + ")"
