@@ -61,7 +61,7 @@ def _reference(step: str) -> Subject:
 
 @cache
 def _reference(step: str) -> Subject:
-    """One for all probes: what one has noted in its memo, the next need not find again."""
+    """One for all probes: its weights are read once."""
     return reference(find_step(step))
 
 

@@ -147,10 +147,10 @@ def _settle(
         try:
             module = _made(build, 0.0, dry)
             found = read(Scalars(module), _sparing(module))
-        except Unreadable as e:
+        except Exception as e:  # Unreadable, or the subject's own: it would raise again
             found = e
         subject.memo[key] = found
-    if isinstance(found, Unreadable):
+    if isinstance(found, Exception):
         raise found
     noted = subject.terms.setdefault("absent", [])
     noted += [r for r in sorted(shapes) if r[0] == "b" and r not in found.cells and r not in noted]
