@@ -1,4 +1,4 @@
-"""Parts that say how they were put together: what comes out of a module is told as an expression of what went in."""
+"""Parts that say how they are joined: what comes out is told as an expression of what went in."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from autograder.core.draw import Draw
 class Expressions:
     """Tensors and what they are: inputs by their names, outputs of parts as "part(argument, ...)".
 
-    Tensors are told by their values, so that copies and views of the same shape are seen as what they are;
-    masks by what they hide, whatever their dtype.
+    Tensors are told by their values, so that copies are seen as what they are; masks by what they
+    hide, whatever their dtype.
     """
 
     def __init__(self, draw: Draw, width: int, inputs: Mapping[str, Tensor]) -> None:
@@ -26,7 +26,7 @@ class Expressions:
         return self  # a copy of a part tells what it does in the same place
 
     def part(self, name: str, *arguments: str) -> Part:
-        """A module that stands for the part of this name; its inputs may be given by keyword, too."""
+        """A module that stands for this part; its inputs may be given by keyword, too."""
         return Part(self, name, arguments)
 
     def of(self, value: Any) -> str:
@@ -38,7 +38,7 @@ class Expressions:
         return f"? ({type(value).__name__})"
 
     def note(self, name: str, inputs: list[Any], weight: Tensor) -> Tensor:
-        """What a part gives: numbers of its own for every expression, connected to all that it was given."""
+        """What a part gives: other numbers for every expression, connected to all it was given."""
         text = f"{name}({', '.join(map(self.of, inputs))})"
         first = inputs[0] if inputs else None
         shape = tuple(first.shape) if isinstance(first, Tensor) else ()
@@ -53,11 +53,11 @@ class Expressions:
 
 
 class Part(nn.Module):
-    """Stands for one part, and has one parameter."""
+    """Stands for one part, with one parameter; `given` is what it is, `name` what it is told as."""
 
     def __init__(self, log: Expressions, name: str, arguments: tuple[str, ...]) -> None:
         super().__init__()
-        self.log, self.name, self.arguments = log, name, arguments
+        self.log, self.given, self.name, self.arguments = log, name, name, arguments
         self.weight = nn.Parameter(torch.ones(()))
 
     def forward(self, *inputs: Any, **named: Any) -> Tensor:

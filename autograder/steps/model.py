@@ -6,15 +6,16 @@ import importlib
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from autograder.core.draw import Draw
 from autograder.core.expression import Expressions, Part
 from autograder.core.observation import Value, apart, see
 from autograder.core.subject import Subject, Unusable
 from autograder.weights import settle
+from autograder.weights.generator import traits
 from autograder.weights.scalars import Unreadable
-from autograder.weights.start import start_of
+from autograder.weights.start import equal_starts, start_of
 from autograder.weights.whole import (
     PARTS,
     as_module,
@@ -23,9 +24,11 @@ from autograder.weights.whole import (
     heads_of,
     hyper_parameters,
     only_feed_forward,
+    redraw,
     restored,
     run_stacks,
     scale_of,
+    share_of_zeros,
     vector,
     whole_model,
 )
@@ -40,11 +43,8 @@ _CALLED = {
 }
 
 
-# ---------------------------------------------------------------- EncoderDecoder
-
-
 def encode(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """What `encode` gives, as an expression of its parts, and which of them its gradient reaches."""
+    """What `encode` gives, as an expression, and which parts its gradient reaches."""
     log, parts, model = _wired(subject, draw)
     given = _sentences(draw)
     memory = model.encode(given["src"], given["src_mask"])
@@ -62,18 +62,17 @@ def decode(subject: Subject, draw: Draw) -> dict[str, Value]:
 
 
 def forward(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """Whether the parts are kept, and whether `forward` is the subject's own encode, then decode."""
+    """Whether the parts are kept, and whether `forward` is the subject's own encode and decode."""
     log, parts, model = _wired(subject, draw)
-    kept = [getattr(getattr(model, name, None), "name", None) for name in PARTS]
     given = _sentences(draw)
-    src, tgt, src_mask, tgt_mask = (given[n] for n in ("src", "tgt", "src_mask", "tgt_mask"))
-    composed = model.decode(model.encode(src, src_mask), src_mask, tgt, tgt_mask)
-    out = model(src, tgt, src_mask, tgt_mask)
+    src, tgt, *masks = (given[n] for n in ("src", "tgt", "src_mask", "tgt_mask"))
+    composed = model.decode(model.encode(src, masks[0]), masks[0], tgt, masks[1])
+    out = model(src, tgt, *masks)
     text = log.of(out)
     if text == log.of(composed):
         text = "decode(encode(src, src_mask), src_mask, tgt, tgt_mask)"
     return {
-        "kept": [str(name) for name in kept],
+        "kept": [str(getattr(getattr(model, name, None), "given", None)) for name in PARTS],
         "registered": len(list(model.parameters())),
         "forwarded": text,
         "as_far": _reached(out, parts) == _reached(composed, parts),
@@ -81,9 +80,15 @@ def forward(subject: Subject, draw: Draw) -> dict[str, Value]:
 
 
 def _wired(subject: Subject, draw: Draw) -> tuple[Expressions, dict[str, Part], Any]:
+    """The subject's model of parts that are called what they are kept under."""
     log = Expressions(draw, _WIDTH, _sentences(draw))
     parts = {name: log.part(name, *_CALLED[name]) for name in PARTS}
-    return log, parts, as_module(subject.EncoderDecoder(*parts.values()))
+    model = as_module(subject.EncoderDecoder(*parts.values()))
+    for name in PARTS:
+        part = getattr(model, name, None)
+        if isinstance(part, Part):
+            part.name = name
+    return log, parts, model
 
 
 def _sentences(draw: Draw) -> dict[str, Tensor]:
@@ -104,10 +109,8 @@ def _reached(out: Any, parts: dict[str, Any]) -> list[str]:
         return []
     weights = [p.weight if isinstance(p, Part) else p for p in parts.values()]
     found = torch.autograd.grad(out.sum(), weights, retain_graph=True, allow_unused=True)
-    return [name for name, g in zip(parts, found, strict=True) if g is not None]
-
-
-# ---------------------------------------------------------------- Generator
+    names = [getattr(part, "name", None) or name for name, part in parts.items()]
+    return sorted(name for name, g in zip(names, found, strict=True) if g is not None)
 
 
 def generator_parameters(subject: Subject, draw: Draw) -> dict[str, Value]:
@@ -119,13 +122,16 @@ def generator_parameters(subject: Subject, draw: Draw) -> dict[str, Value]:
 
 
 def generator_output(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """Values with the grader's weights: sentences, longer ones, and single tokens as in decoding."""
+    """Values with the grader's weights: sentences, longer ones, single tokens as in decoding."""
     d_model, vocab = _widths(draw)
-    build = lambda _: subject.Generator(d_model, vocab)  # noqa: E731
+
+    def build(_: float) -> Any:
+        return subject.Generator(d_model, vocab)
+
     try:
         generator, _ = settle.generator(build, d_model, vocab, subject, draw)
     except Unreadable as e:
-        raise Unreadable(e.reason, **e.facts, **_traits(build(0), d_model, draw)) from None
+        raise Unreadable(e.reason, **e.facts, **traits(build(0.0), d_model, draw)) from None
     x = draw.normal("x", 2, 6, d_model)
     kept = x.clone()
     first = see(generator(x))
@@ -149,23 +155,6 @@ def _widths(draw: Draw) -> tuple[int, int]:
     return draw.pick("d_model", (11, 13, 15)), draw.pick("vocab", (21, 23, 26))
 
 
-def _traits(generator: nn.Module, d_model: int, draw: Draw) -> dict[str, object]:
-    """What can be told of a module whose weights cannot be read: they tell the ways apart."""
-    x = draw.normal("traits", 2, 6, d_model)
-    y, loud = generator.eval()(x).detach(), generator(1000 * x).detach()
-    axes = range(y.dim())
-    return {
-        "sums_to_one": [a for a in axes if torch.allclose(y.sum(a), torch.ones(()), atol=1e-4)],
-        "exp_sums_to_one": [
-            a for a in axes if torch.allclose(y.exp().sum(a), torch.ones(()), atol=1e-4)
-        ],
-        "stays_small": bool((loud.amax(-1) - loud.amin(-1) < 1.01).all()),
-    }
-
-
-# ---------------------------------------------------------------- make_model
-
-
 def model_sizes(subject: Subject, draw: Draw) -> dict[str, Value]:
     """Parameters of each part, heads, and what stands where nothing is given."""
     model = whole_model(subject, draw)
@@ -173,16 +162,13 @@ def model_sizes(subject: Subject, draw: Draw) -> dict[str, Value]:
     inside = {id(p) for n in PARTS for p in getattr(model, n).parameters()}
     found["elsewhere"] = count(p for p in model.parameters() if id(p) not in inside)
     _run(model.eval(), draw)
-    told = {"heads": heads_of(model), "defaults": defaults_of(subject.make_model)}
-    for name, value in told.items():
-        if not value:  # it cannot be seen, so it is not asked for
-            subject.terms.setdefault("absent", []).append(name)
-        found[name] = [] if name in draw.terms.get("absent", ()) else value
+    found["other_heads"] = [n for n in heads_of(model) if n != hyper_parameters(draw)[5]]
+    found["defaults"] = defaults_of(subject.make_model)
     return found
 
 
 def model_embeddings(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """Scale and positions of both embeddings, compared with the pieces that the subject has for them."""
+    """Scale and positions of both embeddings, compared with the subject's pieces for them."""
     d_model, model = hyper_parameters(draw)[3], whole_model(subject, draw).eval()
     table = _piece(subject, "Embeddings")(d_model, 7)
     positions = _piece(subject, "PositionalEncoding")(d_model, 0.0).eval()
@@ -190,7 +176,7 @@ def model_embeddings(subject: Subject, draw: Draw) -> dict[str, Value]:
     found: dict[str, Value] = {}
     for side in ("src", "tgt"):
         embed = getattr(model, f"{side}_embed")
-        found[f"{side}_scale"] = scale_of(embed, _ids) / scale_of(table, _ids)
+        found[f"{side}_scale"] = scale_of(embed) / scale_of(table)
         y = embed(torch.full((1, 9), 5))
         found[f"{side}_positions"] = apart(y - y[:, :1], asked - asked[:, :1])
     return found
@@ -217,39 +203,37 @@ def model_start(subject: Subject, draw: Draw) -> dict[str, Value]:
     found: dict[str, Value] = {f"{n}_spread": s.spread for n, s in starts.items()}
     found |= {f"{n}_reach": s.reach for n, s in starts.items()}
     found["bell"] = max(s.tail for s in starts.values()) > 2.4
-    for name, y in zip(("memory", "features"), _run(model, draw), strict=True):
-        rows = torch.stack((y.mean(-1).abs().amax(), (y.std(-1) - 1).abs().amax()))
-        found[f"{name}_rows"] = rows.mul(4).round() / 4
+    for name, y in zip(("encoder", "decoder"), _run(model, draw), strict=True):
+        off = torch.maximum(y.mean(-1).abs(), (y.std(-1) - 1).abs())
+        found[f"{name}_rows"] = bool((off < 0.25).all())
     return found
 
 
 def model_layers_differ(subject: Subject, draw: Draw) -> dict[str, Value]:
     """How many tensors of 2 or more dims start equal to another one."""
-    fresh = [p.detach() for p in whole_model(subject, draw).parameters() if p.dim() > 1]
-    equal = [
-        any(a.shape == b.shape and torch.equal(a, b) for b in fresh[:i])
-        for i, a in enumerate(fresh)
-    ]
-    return {"equal": sum(equal)}
+    return {"equal": equal_starts(whole_model(subject, draw).parameters())}
 
 
 def model_dropout(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """Dropout 0 in training is eval mode; with dropout 1 nothing passes the embeddings and the branches.
+    """What is dropped in training, with dropout 0 and with dropout 1.
 
-    For the first, what attentions multiply their weights with is 0: they drop nothing that shows.
+    Of the embeddings the share that is 0 is told. With 0 the stacks are as in eval mode: what
+    attentions multiply their weights with is 0, so they drop nothing that shows. With 1 no branch
+    adds anything to what goes in, which is 0.
     """
-    model = whole_model(subject, draw)
     found: dict[str, Value] = {}
-    with restored(model):
-        only_feed_forward(model, hyper_parameters(draw)[4])
-        asked, seen = _run(model.eval(), draw), _run(model.train(), draw)
-        for name, one, two in zip(("encoder", "decoder"), asked, seen, strict=True):
-            found[f"{name}_kept"] = torch.allclose(one, two, atol=1e-5)
-    every = whole_model(subject, draw, 1.0).train()
-    for side in ("src", "tgt"):
-        embedded = getattr(every, f"{side}_embed")(_sentences(draw)[side])
-        found[f"{side}_embed_dropped"] = not bool(embedded.any())
-    for name, y in zip(("encoder", "decoder"), _run(every, draw), strict=True):
+    none, every = whole_model(subject, draw), whole_model(subject, draw, 1.0)
+    with restored(none), restored(every):
+        for p, model in ((0, none), (1, every)):
+            redraw(model)
+            for side in ("src", "tgt"):
+                share = share_of_zeros(getattr(model, f"{side}_embed"), _sentences(draw)[side])
+                found[f"{side}_embed_at_{p}"] = str(p) if share is None else share
+        only_feed_forward(none, hyper_parameters(draw)[4])
+        asked, seen = _run(none.eval(), draw), _run(none.train(), draw)
+        empty = _run(every.train(), draw, 0.0)
+    for name, one, two, y in zip(("encoder", "decoder"), asked, seen, empty, strict=True):
+        found[f"{name}_kept"] = torch.allclose(one, two, atol=1e-5)
         found[f"{name}_dropped"] = torch.allclose(y, y[:1, :1].expand_as(y), atol=1e-5)
     return found
 
@@ -292,17 +276,15 @@ def model_behaviour(subject: Subject, draw: Draw) -> dict[str, Value]:
     }
 
 
-_ids = torch.arange(7)[None]
-
-
-def _run(model: Any, draw: Draw) -> tuple[Tensor, Tensor]:
-    given = _sentences(draw)
-    return run_stacks(model, given["src"], given["tgt"], given["memory"])
+def _run(model: Any, draw: Draw, size: float = 1.0) -> tuple[Tensor, Tensor]:
+    """Encoder and decoder on vectors of that size; what is embedded plays no part."""
+    vectors = (draw.normal(f"run/{n}", 2, n, _WIDTH) for n in (7, 5, 7))
+    return run_stacks(model, *(v * size for v in vectors))
 
 
 def _piece(subject: Subject, name: str) -> Any:
-    """The subject's own piece of an earlier step, or the given one where it does not go by its name."""
+    """The subject's own piece of an earlier step; the given one where it has another name."""
     try:
         return getattr(subject, name)
     except Unusable:
-        return getattr(importlib.importas_module("transformer_ref"), name)
+        return getattr(importlib.import_module("transformer_ref"), name)

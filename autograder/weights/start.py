@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-# Of fewer numbers spread and maximum are too uncertain: 6 standard deviations should fit between the marks.
+# Of fewer numbers, spread and maximum are too uncertain: 6 sigma should fit between the marks.
 ENOUGH = 400
 
 
@@ -17,8 +17,9 @@ ENOUGH = 400
 class Start:
     """What fresh tensors look like beside Xavier-uniform ones, group by group of one shape.
 
-    `reach` and `spread` hold a mark for each way that occurs: '<' narrower, '=' the same, '>' wider. `tail` is the
-    largest number in units of the standard deviation: 1.7 for a uniform distribution, 3 or more for a normal one.
+    `reach` and `spread` hold a mark for each way that occurs: '<' narrower, '=' the same,
+    '>' wider. `tail` is the largest number in units of the standard deviation: 1.7 for a uniform
+    distribution, 3 or more for a normal one.
     """
 
     reach: str
@@ -38,6 +39,12 @@ def start_of(tensors: Iterable[Tensor]) -> Start:
     spread = {_mark(pool.std().item() * math.sqrt(3), 0.875, 1.125) for pool in pools}
     tail = max((_tail(pool) for pool in pools), default=0.0)
     return Start("".join(sorted(reach)), "".join(sorted(spread)), tail)
+
+
+def equal_starts(tensors: Iterable[Tensor]) -> int:
+    """How many of the tensors of 2 or more dims are equal to one before them."""
+    fresh = [t.detach() for t in tensors if t.dim() > 1]
+    return sum(any(torch.equal(t, b) for b in fresh[:i]) for i, t in enumerate(fresh))
 
 
 def _bound(tensor: Tensor) -> float:

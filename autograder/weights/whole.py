@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -19,7 +20,7 @@ PARTS = ("encoder", "decoder", "src_embed", "tgt_embed", "generator")
 def hyper_parameters(draw: Draw) -> tuple[int, int, int, int, int, int]:
     """src_vocab, tgt_vocab, N, d_model, d_ff, h: all different, so that none can stand for another.
 
-    The width is a multiple of 8, the usual number of heads: who ignores h builds a model all the same.
+    The width is a multiple of 8, the usual number of heads: who ignores h can build a model, too.
     """
     vocabs = draw.pick("vocabs", ((31, 37), (41, 35), (33, 43)))
     return (
@@ -31,19 +32,32 @@ def hyper_parameters(draw: Draw) -> tuple[int, int, int, int, int, int]:
     )
 
 
+@dataclass
+class _Latest:
+    """The models of one subject and seed; those of all variants together would fill the memory."""
+
+    subject: Subject | None = None
+    seed: int = 0
+    models: dict[float, Any] = field(default_factory=dict)
+
+
+_latest = _Latest()
+
+
 def whole_model(subject: Subject, draw: Draw, dropout: float = 0.0) -> Any:
-    """The subject's model of these hyper-parameters, the same one each time; no probe may leave it changed.
+    """The subject's model of these hyper-parameters, one for all probes: none may leave it changed.
 
     Raises:
         Unusable: what is built is no `nn.Module`.
     """
-    key = ("model", dropout)
-    seed, model = subject.memo.get(key, (None, None))
-    if seed != draw.seed:  # only the latest is kept: a variant lives on from seed to seed
+    global _latest
+    if _latest.subject is not subject or _latest.seed != draw.seed:
+        _latest = _Latest(subject, draw.seed)
+    if dropout not in _latest.models:
         with draw.torch_seeded("model"):
-            model = as_module(subject.make_model(*hyper_parameters(draw), dropout))
-        subject.memo[key] = draw.seed, model
-    return model
+            made = subject.make_model(*hyper_parameters(draw), dropout)
+        _latest.models[dropout] = as_module(made)
+    return _latest.models[dropout]
 
 
 def as_module(made: Any) -> Any:
@@ -80,61 +94,79 @@ def restored(model: nn.Module) -> Iterator[None]:
 
 
 @torch.no_grad()
-def run_stacks(model: Any, src: Tensor, tgt: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
-    """What the encoder makes of source ids, and the decoder of target ids and that memory; nothing is padding.
+def run_stacks(model: Any, x: Tensor, y: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
+    """What the encoder makes of x (B, S, d_model), and the decoder of y (B, T, d_model) and memory.
 
-    Part by part, since how `EncoderDecoder` joins them is looked at elsewhere.
+    Nothing is padding. Called directly: how `EncoderDecoder` joins them is looked at elsewhere.
 
     Raises:
         Unusable: one of them gives no tensor.
     """
-    src_mask = torch.ones(len(src), 1, src.size(1), dtype=torch.bool)
-    tgt_mask = torch.ones(1, tgt.size(1), tgt.size(1), dtype=torch.bool).tril()
-    encoded = model.encoder(model.src_embed(src), src_mask)
-    decoded = model.decoder(model.tgt_embed(tgt), memory.clone(), src_mask, tgt_mask)
+    src_mask = torch.ones(len(x), 1, x.size(1), dtype=torch.bool)
+    tgt_mask = torch.ones(1, y.size(1), y.size(1), dtype=torch.bool).tril()
+    encoded = model.encoder(x.clone(), src_mask)
+    decoded = model.decoder(y.clone(), memory.clone(), src_mask, tgt_mask)
     ordinary(encoded)
     ordinary(decoded)
     return encoded, decoded
 
 
 @torch.no_grad()
-def only_feed_forward(model: nn.Module, d_ff: int) -> None:
-    """Put to 0 what starts at random and has no dim of size d_ff: attentions and embeddings then give zeros."""
+def redraw(model: nn.Module) -> None:
+    """Put random numbers into all matrices, whatever they started with."""
     for p in model.parameters():
-        if (
-            d_ff not in p.shape
-            and p.numel() > 1
-            and not torch.equal(p, p.flatten()[0].expand_as(p))
-        ):
+        if p.dim() > 1:
+            p.uniform_(-0.3, 0.3)
+
+
+@torch.no_grad()
+def only_feed_forward(model: nn.Module, d_ff: int) -> None:
+    """Put to 0 what is not all equal and has no dim of size d_ff: attentions then give zeros."""
+    for p in model.parameters():
+        if d_ff not in p.shape and p.numel() and bool((p != p.flatten()[0]).any()):
             p.zero_()
 
 
-def scale_of(embed: nn.Module, ids: Tensor) -> float:
-    """By what an embedding multiplies the rows of its table: the largest slope of the sum of its outputs.
+def scale_of(embed: nn.Module) -> float:
+    """By what an embedding multiplies its table: the largest slope of the sum of its outputs.
 
     Args:
-        embed: from int64 (1, L) to (1, L, d_model), in eval mode.
-        ids: int64 (1, L), all different.
+        embed: from int64 (1, L) to (1, L, d_model), in eval mode, of 7 ids or more.
     """
     weights = [p for p in embed.parameters() if p.requires_grad]
-    y = embed(ids)
+    y = embed(torch.arange(7)[None])
     if not weights or not isinstance(y, Tensor) or not y.requires_grad:
         return 0.0
     found = torch.autograd.grad(y.sum(), weights, allow_unused=True)
     return max((g.abs().max().item() for g in found if g is not None), default=0.0)
 
 
+@torch.no_grad()
+def share_of_zeros(embed: nn.Module, ids: Tensor) -> str | None:
+    """The share of exact zeros in what is embedded in training: '0', '1' or '0..1' for some.
+
+    None where there are no positions: the layer that adds them is the one that drops.
+    """
+    try:
+        same = embed.eval()(torch.full_like(ids, 5))
+        y = embed.train()(ids)
+        if torch.equal(same, same[:, :1].expand_as(same)):
+            return None
+    except Exception:  # what is wrong there is told where embeddings are looked at
+        return None
+    share = (y == 0).double().mean().item()
+    return f"{share:.0f}" if share in (0, 1) else "0..1"
+
+
 def heads_of(model: nn.Module) -> list[int]:
-    """Sizes of the second axis of the attention weights (B, h, Lq, Lk) that modules keep as `.attn`."""
+    """Numbers of heads of the attention weights (B, h, Lq, Lk) that modules keep as `.attn`."""
     kept = (getattr(m, "attn", None) for m in model.modules())
     return sorted({a.size(1) for a in kept if isinstance(a, Tensor) and a.dim() == 4})
 
 
 def defaults_of(function: Callable[..., Any]) -> list[Any]:
-    """Defaults of the first seven parameters, '-' where there is none; nothing where arguments are collected."""
+    """Defaults of the first seven parameters; '-' is none."""
     taken = list(inspect.signature(function).parameters.values())
-    if any(p.kind is p.VAR_POSITIONAL for p in taken):
-        return []
     return [_plain(p.default) for p in taken[:7]]
 
 
