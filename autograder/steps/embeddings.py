@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from autograder.core.draw import Draw
 from autograder.core.observation import Odd, Value, apart, see
-from autograder.core.subject import Subject, raised
+from autograder.core.subject import Subject, Unusable, raised
 from autograder.weights import settle
 from autograder.weights.table import probed
 
@@ -19,7 +19,7 @@ from autograder.weights.table import probed
 def embed_table(subject: Subject, draw: Draw) -> dict[str, Value]:
     """How many trainable numbers there are, what a lookup gives, and which ids train nothing."""
     d_model, vocab = _table_sizes(draw)
-    module = subject.Embeddings(d_model, vocab)
+    module = _module(subject.Embeddings(d_model, vocab))
     few = torch.tensor([[0, 5, 1, 7], [4, 1, 3, 0]])
     one, two = see(module(few.clone())), see(module(few.clone()))
     found: dict[str, Value] = {"count": _trainable(module)}
@@ -174,16 +174,14 @@ def dropout_scaling(subject: Subject, draw: Draw) -> dict[str, Value]:
 
 
 def odd_width(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """The table in an odd width, and beside it in an even one."""
+    """What comes out in an odd width; where that fails, an even one tells mistakes apart."""
     even, odd = _widths(draw)[0], draw.pick("odd", (7, 9, 11))
-    found: dict[str, Value] = {
-        "even": _plain(_encoding(subject, even, 20)(torch.zeros(1, 20, even)))
-    }
     try:
-        found["odd"] = _plain(_encoding(subject, odd, 20)(torch.zeros(1, 20, odd)))
+        y = see(_encoding(subject, odd, 20)(torch.zeros(1, 20, odd)))
     except Exception as e:
-        found["raised"] = raised(e, subject.label)
-    return found
+        right = _plain(_encoding(subject, even, 20)(torch.zeros(1, 20, even)))
+        return {"raised": raised(e, subject.label), "even": right}
+    return {"shape_odd": list(y.shape) if isinstance(y, Tensor) else y}
 
 
 def default_length(subject: Subject, draw: Draw) -> dict[str, Value]:
@@ -214,7 +212,7 @@ def _widths(draw: Draw) -> tuple[int, int]:
 
 def _encoding(subject: Subject, width: int, max_len: int) -> nn.Module:
     """Without dropout, in eval mode."""
-    return subject.PositionalEncoding(width, 0.0, max_len=max_len).eval()
+    return _module(subject.PositionalEncoding(width, 0.0, max_len=max_len)).eval()
 
 
 def _with_positions(subject: Subject, draw: Draw) -> tuple[nn.Module, Tensor, Value]:
@@ -269,6 +267,12 @@ def _plain(value: Any) -> Any:
     """As it can be observed, in float32: its own type is one check's matter."""
     seen = see(value)
     return seen.float() if isinstance(seen, Tensor) else seen
+
+
+def _module(made: Any) -> nn.Module:
+    if not isinstance(made, nn.Module):
+        raise Unusable("not_module", kind=type(made).__name__)
+    return made
 
 
 def _trainable(module: nn.Module) -> int:
