@@ -49,15 +49,29 @@ def block(
     told: set[str] = set()
     for check in shown:
         yield _heading(check, step, lang)
-        text = message(check, step, lang, verdict.filename)
-        if details and text not in told:
-            told.add(text)
-            yield from (Line(f"         {line}") for line in text.splitlines())
+        if details:
+            yield from _told(check, step, lang, verdict.filename, told)
     if details:
         for part in (_printed(verdict, lang), _next(verdict, shown, step, lang, again)):
             lines = list(part)
             yield from ([Line(""), *lines] if lines else [])
     yield _sum(verdict, shown, step, lang)
+
+
+def _told(
+    check: CheckVerdict, step: Step, lang: str, filename: str, told: set[str]
+) -> Iterator[Line]:
+    """What is told about a check, but nothing twice; of a mistake told before its name only."""
+    for finding in check.findings:
+        text = tell(finding, step, lang, check=check.check, file=_short(filename))
+        again = text in told
+        told.add(text)
+        if again and finding.text != "mistake":
+            continue
+        if again:
+            name = step.misconception(finding.facts["mistake"]).name[lang]
+            text = say("mistake_again", lang, name=name)
+        yield from (Line(f"         {line}") for line in text.splitlines())
 
 
 def message(check: CheckVerdict, step: Step, lang: str, filename: str) -> str:
