@@ -8,9 +8,9 @@ import importlib
 import os
 import sys
 import warnings
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 
@@ -46,12 +46,17 @@ class Limits:
 
 @dataclass(frozen=True)
 class Job:
-    """One source, the step it is for, the probes to run (by name) and the seed they draw from."""
+    """One source, the step it is for, the probes to run (by name) and the seed they draw from.
+
+    `own` are the learner's files (slug -> source, in the steps' order) whose pieces the source is
+    given, in the place of the reference's.
+    """
 
     source: Source
     step: Step
     probes: tuple[str, ...]
     seed: int
+    own: Mapping[str, Source] = field(default_factory=dict)
 
 
 def prepare(step: Step) -> None:
@@ -69,8 +74,11 @@ def observations(
 
     `through` as in `observe`.
     """
-    with only_given(given_to(job.step)), watched(job.step.ready_made) as used:
+    with only_given(given_to(job.step)) as offer, watched(job.step.ready_made) as used:
         try:
+            for slug, own in job.own.items():
+                load(own, f"{REFERENCE}.{slug}")
+                offer(slug, sys.modules[f"{REFERENCE}.{slug}"])
             subject = load(job.source, job.step.slug, job.step.allowed)
         except through:
             raise

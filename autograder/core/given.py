@@ -6,12 +6,14 @@ import importlib
 import importlib.abc
 import pkgutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from types import ModuleType
 
 REFERENCE = "transformer_ref"
+
+Offer = Callable[[str, ModuleType], None]
 
 
 class NotGiven(ImportError):
@@ -31,19 +33,23 @@ class _Refuse(importlib.abc.MetaPathFinder):
 
 
 @contextmanager
-def only_given(given: Mapping[str, str]) -> Iterator[None]:
-    """Inside, `transformer_ref` offers the given pieces (export -> slug) and refuses all others."""
-    _reference_modules()
+def only_given(given: Mapping[str, str]) -> Iterator[Offer]:
+    """Inside, `transformer_ref` offers the given pieces (export -> slug) and refuses all others.
+
+    What it gives is called with a slug and a module to have that module's pieces offered instead.
+    """
     slugs = set(given.values())
     modules = {slug: importlib.import_module(f"{REFERENCE}.{slug}") for slug in sorted(slugs)}
     pieces = _pieces()
     facade = ModuleType(REFERENCE, "The pieces of earlier steps.")
     facade.__path__ = []
-    for export, slug in given.items():
-        setattr(facade, export, getattr(modules[slug], export))
-    for slug, module in modules.items():
-        setattr(facade, slug, module)
     facade.__dict__["__all__"] = sorted(given)
+
+    def offer(slug: str, module: ModuleType) -> None:
+        sys.modules[f"{REFERENCE}.{slug}"] = module
+        setattr(facade, slug, module)
+        for export in (name for name, home in given.items() if home == slug):
+            setattr(facade, export, getattr(module, export))
 
     def refuse(name: str) -> object:
         if name in pieces:
@@ -53,11 +59,12 @@ def only_given(given: Mapping[str, str]) -> Iterator[None]:
     facade.__dict__["__getattr__"] = refuse
     before = {name: sys.modules.pop(name) for name in _reference_modules() if name in sys.modules}
     sys.modules[REFERENCE] = facade
-    sys.modules.update({f"{REFERENCE}.{slug}": module for slug, module in modules.items()})
+    for slug, module in modules.items():
+        offer(slug, module)
     finder = _Refuse()
     sys.meta_path.insert(0, finder)
     try:
-        yield
+        yield offer
     finally:
         sys.meta_path.remove(finder)
         for name in _reference_modules():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -24,6 +24,7 @@ def grade(
     source: Source,
     *,
     seed: int | None = None,
+    own: Mapping[str, Source] | None = None,
     in_process: bool = False,
     limits: Limits | None = None,
     walls: Sequence[Wall] = (),
@@ -35,6 +36,8 @@ def grade(
         source: the learner's text.
         seed: what sizes, inputs and weights are drawn from; None takes this run's, which nobody has
             seen and which lets the run look up what it has worked out before.
+        own: the learner's files (slug -> source, in the steps' order) that take the reference's
+            place in giving the pieces of earlier steps.
         in_process: run the code here, without limits, for a debugger.
         limits, walls: see `running.run`.
     """
@@ -44,7 +47,7 @@ def grade(
         checks, printed = _unloaded(step, source.problem), ""
     else:
         exports = {c.probe: c.export for c in step.checks}
-        job = Job(source, step, tuple(exports), seed)
+        job = Job(source, step, tuple(exports), seed, own or {})
         seen = run(job, exports, limits=limits, walls=walls, in_process=in_process)
         checks, printed = _verdicts(step, seen, seed), seen.printed
     seconds = time.perf_counter() - started

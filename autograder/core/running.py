@@ -9,7 +9,7 @@ import signal
 import time
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from autograder.core.child import (
@@ -77,9 +77,7 @@ def run(
     seen: Seen | None = None
     todo = list(job.probes)
     while True:
-        part = _Child(Job(job.source, job.step, tuple(todo), job.seed), limits, walls).seen(
-            deadline
-        )
+        part = _Child(replace(job, probes=tuple(todo)), limits, walls).seen(deadline)
         if seen is None:
             seen = part
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,9 +37,14 @@ def source(path: Path) -> Source:
 
 
 def mark(
-    step: Step, graded: Source, *, seed: int | None = None, in_process: bool = False
+    step: Step,
+    graded: Source,
+    *,
+    seed: int | None = None,
+    own: Mapping[str, Source] | None = None,
+    in_process: bool = False,
 ) -> Verdict:
     """The verdict on it; arguments as those of `grading.grade`."""
     from autograder.core.grading import grade
 
-    return grade(step, graded, seed=seed, in_process=in_process)
+    return grade(step, graded, seed=seed, own=own, in_process=in_process)

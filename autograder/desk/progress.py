@@ -12,6 +12,7 @@ from autograder.desk.trouble import Trouble
 from autograder.desk.workspace import Workspace, read, stub
 
 if TYPE_CHECKING:
+    from autograder.core.subject import Source
     from autograder.core.verdict import Verdict
 
 
@@ -39,6 +40,24 @@ def standing(step: Step, workspace: Workspace) -> Standing:
     if not begun(step, workspace):
         return Standing(step, None)
     return Standing(step, marking.mark(step, marking.source(workspace.file(step))))
+
+
+def passed_before(step: Step, workspace: Workspace) -> tuple[dict[str, Source], list[Step]]:
+    """The learner's own files of the steps before this one, as far as they pass.
+
+    Returns:
+        Sources by slug, in order, and the steps that are not passed.
+    """
+    own: dict[str, Source] = {}
+    others = []
+    for earlier in all_steps():
+        if earlier.number >= step.number:
+            break
+        if standing(earlier, workspace).passed:
+            own[earlier.slug] = marking.source(workspace.file(earlier))
+        else:
+            others.append(earlier)
+    return own, others
 
 
 def begun(step: Step, workspace: Workspace) -> bool:

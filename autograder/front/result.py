@@ -26,6 +26,17 @@ def as_object(verdict: Verdict, step: Step, lang: str) -> dict[str, Any]:
     }
 
 
+def together(objects: list[dict[str, Any]]) -> dict[str, Any]:
+    """Several such objects as one: the file's sum, and the steps it was graded for."""
+    return {
+        "schema": SCHEMA,
+        "passed": all(o["passed"] for o in objects),
+        "points": sum(o["points"] for o in objects),
+        "max_points": sum(o["max_points"] for o in objects),
+        "steps": objects,
+    }
+
+
 def _check(check: CheckVerdict, step: Step, lang: str, filename: str) -> dict[str, Any]:
     return {
         "name": check.check,
