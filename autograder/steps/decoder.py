@@ -18,10 +18,10 @@ MASKS = ("src_mask", "tgt_mask")
 
 
 def layer(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """What the layer hands to its sublayers, returns, and owns; its norms are redrawn.
+    """What the layer hands to its sublayers, returns, and owns; its norms are moved.
 
     Calls of attention are told apart by their order, not by the module that is called: so the wrong
-    module in the second place is seen there only. Masks are told apart by what is looked at.
+    module in the second place is seen there only.
     """
     inputs, longer = _inputs(draw, "first", 2, 7, 10), _inputs(draw, "longer", 3, 9, 6)
     record = Record(draw, *inputs["x"].shape)
@@ -33,10 +33,10 @@ def layer(subject: Subject, draw: Draw) -> dict[str, Value]:
         "across": seen.written(ATTENTIONS, 3, slice(1, None)),
         "network": seen.written(["feed_forward"], 1),
         "to_come": _attentions_after_network(seen),
-        **_masks(seen, inputs["memory"].size(1)),
+        **_masks(seen, inputs["x"].size(1)),
         "output": seen.returned.text,
         "untouched": seen.untouched,
-        "connected": connected(module, record, inputs),
+        "connected": seen.untouched and connected(module, record, inputs),
         "longer": Layer(module, record, longer, MASKS, draw).returned.text,
     }
 
@@ -51,7 +51,7 @@ def layer_dropout(subject: Subject, draw: Draw) -> dict[str, Value]:
 
 
 def stack(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """The copies of a layer, what each receives, what the stack returns; its norm is redrawn."""
+    """The copies of a layer, what each receives, what the stack returns."""
     inputs = _inputs(draw, "first", 2, 7, 10)
     record = Record(draw, *inputs["x"].shape)
     module = subject.Decoder(record.recorder("layer", *inputs), draw.pick("N", (3, 4)))
@@ -72,14 +72,16 @@ def _attentions_after_network(seen: Layer) -> int:
     return sum(part in ATTENTIONS for part in after)
 
 
-def _masks(seen: Layer, source: int) -> dict[str, Value]:
-    """The masks of the calls that look at the source, and of those that look at the target."""
-    found: dict[str, list[str]] = {"mask_back": [], "mask_across": []}
+def _masks(seen: Layer, target: int) -> dict[str, Value]:
+    """The mask of the first call that looks at the target, and those of all other attentions."""
+    back: list[str] = []
+    across: list[str] = []
     for call, told in zip(seen.calls, seen.told, strict=True):
-        key = call.inputs.get("key")
-        if isinstance(key, Tensor) and key.dim() == 3 and call.part in ATTENTIONS:
-            found["mask_across" if key.size(1) == source else "mask_back"].append(told[3])
-    return {**found}
+        if call.part in ATTENTIONS:
+            key = call.inputs.get("key")
+            at_target = isinstance(key, Tensor) and key.dim() == 3 and key.size(1) == target
+            (across if back or not at_target else back).append(told[3])
+    return {"mask_back": [*back], "mask_across": [*across]}
 
 
 def _size(draw: Draw) -> int:

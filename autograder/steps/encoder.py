@@ -16,7 +16,7 @@ PARTS = ("self_attn", "feed_forward")
 
 
 def layer(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """What the layer hands to its sublayers, returns, and owns; its norms are redrawn."""
+    """What the layer hands to its sublayers, returns, and owns; its norms are moved."""
     inputs, longer = _inputs(draw, "first", 2, 7), _inputs(draw, "longer", 3, 9)
     record = Record(draw, *inputs["x"].shape)
     module = _layer(subject, draw, record, 0.0).eval()
@@ -28,7 +28,7 @@ def layer(subject: Subject, draw: Draw) -> dict[str, Value]:
         "network": seen.written(["feed_forward"], 1),
         "output": seen.returned.text,
         "untouched": seen.untouched,
-        "connected": connected(module, record, inputs),
+        "connected": seen.untouched and connected(module, record, inputs),
     }
     return {**found, "longer": Layer(module, record, longer, ["mask"], draw).returned.text}
 
@@ -43,7 +43,7 @@ def layer_dropout(subject: Subject, draw: Draw) -> dict[str, Value]:
 
 
 def stack(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """The copies of a layer, what each receives, what the stack returns; its norm is redrawn."""
+    """The copies of a layer, what each receives, what the stack returns."""
     inputs = _inputs(draw, "first", 2, 7)
     record = Record(draw, *inputs["x"].shape)
     module = subject.Encoder(record.recorder("layer", "x", "mask"), draw.pick("N", (3, 4)))

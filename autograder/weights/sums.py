@@ -37,7 +37,8 @@ class Sums:
     """Names sums of known tensors, whoever made them.
 
     Gain and bias of a normalization are fitted feature by feature: so torch's formula and the
-    step's, with any weights, are one and the same, norm(...). A sum of all plain tensors is written
+    step's are one and the same, norm(...). Gains should be about 1, and biases about 0: what they
+    are instead, to the nearest half, is written down. A sum of all plain tensors is written
     `x + ...`, x being the first, where there are several.
     """
 
@@ -99,10 +100,11 @@ def _normed(known: Sequence[Known], items: Tensor, target: Tensor) -> Told | Non
         if len(found):
             costs = plus[found[:, 0]].sum(1) + within[found[:, 1]].sum(1)
             p, q = found[costs.argmin()].tolist()
-            text = f"norm({_formula(known, within[q])})"
+            norm = _gain_and_bias(rest[p], normed[q])
+            text = _scaled_norm(_formula(known, within[q]), norm)
             if plus[p].any():
                 text = f"{_formula(known, plus[p])} + {text}"
-            return Told(text, _gain_and_bias(rest[p], normed[q]))
+            return Told(text, norm)
     return None
 
 
@@ -140,6 +142,13 @@ def _gain_and_bias(rest: Tensor, normed: Tensor) -> Tensor:
     centred = normed - normed.mean(0)
     gain = (centred * rest).sum(0) / centred.square().sum(0)
     return torch.stack([gain, rest.mean(0) - gain * normed.mean(0)])
+
+
+def _scaled_norm(inner: str, norm: Tensor) -> str:
+    """norm(inner), with a factor and a constant where gains are not about 1, biases not about 0."""
+    gain, bias = (norm.mean(1) * 2).round().div(2).tolist()
+    text = f"norm({inner})" if gain == 1 else f"{gain:g} norm({inner})"
+    return f"{text} + {bias:g}" if bias else text
 
 
 def _formula(known: Sequence[Known], coefficients: Tensor) -> str:
