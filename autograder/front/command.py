@@ -27,6 +27,7 @@ app.command()(making.init)
 app.command()(making.assemble)
 app.command()(making.regenerate)
 app.command()(maintaining.gate)
+app.command("new-step")(maintaining.new_step)
 
 
 def main() -> int:

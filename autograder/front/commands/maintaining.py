@@ -1,4 +1,4 @@
-"""`autograder gate`: what those who maintain the kit run before a change is taken."""
+"""`autograder gate` and `new-step`: for those who maintain the kit, in a checkout of it."""
 
 from __future__ import annotations
 
@@ -36,6 +36,22 @@ def gate(
         found.append(outcome)
     _print_table(kit, found, speech)
     return NOT_PASSED if any(outcome.problems for outcome in found) else PASSED
+
+
+def new_step(
+    number: Annotated[int, typer.Argument(metavar="NN", help="the step's number")],
+    slug: Annotated[str, typer.Argument(help="its name in every place, such as feed_forward")],
+    lang: Lang = None,
+) -> int:
+    """Make the files of a new step (in a checkout): they run, and say what there is to fill in."""
+    speech = language(lang)
+    from autograder.desk.newstep import new_step as write_files
+
+    root = checkout()
+    for path in write_files(root, number, slug):
+        print(say("made.wrote", speech, path=str(path.relative_to(root))))
+    print(say("new_step.next", speech, number=number))
+    return PASSED
 
 
 def _print_table(kit: Kit, found: list[Outcome], lang: Language) -> None:
