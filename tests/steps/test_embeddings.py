@@ -141,12 +141,18 @@ PLACES = {
 }
 
 
-def graded(table: Choices, encoding: Choices, seed: int) -> Verdict:
-    classes = (
-        f"class Embeddings(ComposedTable):\n    choices = {table!r}\n\n"
+def built(table: Choices, encoding: Choices) -> str:
+    return (
+        f"{TEXT}\n\nclass Embeddings(ComposedTable):\n    choices = {table!r}\n\n"
         f"class PositionalEncoding(ComposedEncoding):\n    choices = {encoding!r}\n"
     )
-    return grade(STEP, Source(f"{TEXT}\n\n{classes}", "embeddings.py"), seed=seed)
+
+
+HONEST = {name: built(*choices) for name, choices in RIGHT.items()}
+
+
+def graded(table: Choices, encoding: Choices, seed: int) -> Verdict:
+    return grade(STEP, Source(built(table, encoding), "embeddings.py"), seed=seed)
 
 
 def edited(*edits: tuple[str, str], seed: int = 6) -> Verdict:

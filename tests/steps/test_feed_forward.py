@@ -58,9 +58,15 @@ RIGHT: dict[str, dict[str, str]] = {
 }
 
 
+def built(choices: dict[str, str]) -> str:
+    return f"{TEXT}\n\nclass PositionwiseFeedForward(Composed):\n    choices = {choices!r}\n"
+
+
+HONEST = {name: built(choices) for name, choices in RIGHT.items()}
+
+
 def graded(choices: dict[str, str], seed: int) -> Verdict:
-    text = f"{TEXT}\n\nclass PositionwiseFeedForward(Composed):\n    choices = {choices!r}\n"
-    return grade(STEP, Source(text, "feed_forward.py"), seed=seed)
+    return grade(STEP, Source(built(choices), "feed_forward.py"), seed=seed)
 
 
 def edited(*edits: tuple[str, str]) -> Verdict:

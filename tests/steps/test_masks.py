@@ -179,9 +179,15 @@ CASES = [
 ]
 
 
+def built(body: str) -> str:
+    return f"import torch\n\ndef subsequent_mask(size):\n    {body.strip()}\n"
+
+
+HONEST = {name: built(body) for name, body in (RIGHT | BUILDS).items()}
+
+
 def graded(body: str, seed: int = 3) -> Verdict:
-    text = f"import torch\n\ndef subsequent_mask(size):\n    {body.strip()}\n"
-    return grade(STEP, Source(text, "masks.py"), seed=seed)
+    return grade(STEP, Source(built(body), "masks.py"), seed=seed)
 
 
 def planted(slug: str, build: str) -> str:

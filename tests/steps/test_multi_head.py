@@ -50,9 +50,15 @@ RIGHT = {
 }
 
 
+def built(choices: dict[str, str]) -> str:
+    return f"{TEXT}\n\nclass MultiHeadedAttention(Composed):\n    choices = {choices!r}\n"
+
+
+HONEST = {name: built(choices) for name, choices in RIGHT.items() if "biases" not in choices}
+
+
 def graded(choices: dict[str, str], seed: int) -> Verdict:
-    text = f"{TEXT}\n\nclass MultiHeadedAttention(Composed):\n    choices = {choices!r}\n"
-    return grade(STEP, Source(text, "multi_head.py"), seed=seed)
+    return grade(STEP, Source(built(choices), "multi_head.py"), seed=seed)
 
 
 def edited(*edits: tuple[str, str]) -> Source:

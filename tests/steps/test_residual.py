@@ -89,6 +89,9 @@ def source(norm: Choices, block: Choices, stock: str = "") -> Source:
     )
 
 
+HONEST = {name: source(*choices).text for name, choices in RIGHT.items()}
+
+
 def graded(norm: Choices, block: Choices, stock: str = "", seed: int = 5) -> Verdict:
     return grade(STEP, source(norm, block, stock), seed=seed)
 

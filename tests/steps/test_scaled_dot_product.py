@@ -323,15 +323,12 @@ VARIATIONS: dict[str, tuple[tuple[str, str], ...]] = {
     "13 mT": (("key.transpose(-2, -1)", "key.mT"),),
     "13 movedim": (("key.transpose(-2, -1)", "key.movedim(-1, -2).contiguous()"),),
 }  # fmt: skip
+HONEST = BUILDS | {row: edited(SOLUTION, *edits) for row, edits in VARIATIONS.items()}
 
 
 @pytest.mark.parametrize("row", VARIATIONS)
 def test_variation_is_accepted(row: str) -> None:
-    text = SOLUTION
-    for find, replace in VARIATIONS[row]:
-        assert text.count(find) == 1
-        text = text.replace(find, replace)
-    verdict = graded(text)
+    verdict = graded(HONEST[row])
     assert (verdict.points, named(verdict)) == (10, set()), verdict
 
 
