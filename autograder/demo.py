@@ -15,6 +15,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
 
+from autograder.core.step import kit_file
+
 LANGUAGES = ("en", "ko")
 SOURCES = ("mine", "solutions", "reference")
 
@@ -140,11 +142,10 @@ def _step_file(demo: Path) -> Path:
 
 
 def _answer_to(path: Path) -> Path:
-    """Return the model answer: in the checkout, or else in the installed package."""
-    place = Path("solutions", path.parent.name, path.name)
-    here = path.parents[2] / place
-    installed = Path(__file__).parent / "_kit" / place
-    return installed if installed.is_file() and not here.is_file() else here
+    """Return the model answer: in the checkout that the demo lies in, or else in the kit."""
+    place = ("solutions", path.parent.name, path.name)
+    here = path.parents[2].joinpath(*place)
+    return here if here.is_file() else kit_file(*place)
 
 
 def _shown(path: Path) -> str:

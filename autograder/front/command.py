@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import typer
 
 from autograder.desk.trouble import Trouble
 from autograder.front.commands import check, learning, maintaining, making
-from autograder.front.commands.shared import NOT_GRADED, language_in
+from autograder.front.commands.shared import NOT_GRADED, PASSED, language_in
 from autograder.front.show import near
 from autograder.front.wording import say, tell_fault
 
@@ -39,6 +40,9 @@ def main() -> int:
     lang = language_in(arguments)
     try:
         return int(app(arguments, prog_name="autograder", standalone_mode=False) or 0)
+    except BrokenPipeError:  # whoever was reading has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PASSED
     except Trouble as e:
         facts = {k: near(v) if isinstance(v, Path) else v for k, v in e.facts.items()}
         complaint = say(f"cannot.{e.key}", lang, **facts)

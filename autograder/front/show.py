@@ -133,7 +133,12 @@ def _next(
         yield Line(say("show.try_fix", lang, again=again))
     if not unwritten and all(c.state == "failed" for c in wrong) and demo.is_file():
         yield Line(say("show.try_demo", lang, demo=f"python {near(demo)}"))
+    own = Path(verdict.filename).parts[-3:] == ("exercises", step.name, f"{step.slug}.py")
+    if own and any(c.misconceptions for c in wrong):
+        yield Line(say("hint.more", lang, step=step.number))
     if verdict.passed and len(shown) == len(verdict.checks):
+        if own:
+            yield Line(say("show.try_diff", lang, step=step.number))
         yield from _following(step, lang)
 
 
