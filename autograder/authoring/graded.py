@@ -39,15 +39,17 @@ class Graded:
 def grade_steps(root: Path, steps: Sequence[Step], seed: int) -> list[Graded]:
     """Grade all that is known about these steps of the running kit, on all processors."""
     from autograder.core import engine
+
+    engine.start()  # before anything else brings torch, and any process is forked off
     from autograder.core.running import can_fork
 
-    engine.start()  # before any process is forked off: torch is loaded once
     one = partial(grade_step, root, seed=seed)
     jobs = min(len(steps), os.cpu_count() or 1)
     if jobs < 2 or not can_fork():
         return [one(step) for step in steps]
+    longest_first = sorted(steps, key=lambda step: -len(step.misconceptions))
     with ProcessPoolExecutor(jobs, multiprocessing.get_context("fork")) as pool:
-        return list(pool.map(one, steps))
+        return sorted(pool.map(one, longest_first), key=lambda graded: graded.step.number)
 
 
 def grade_step(root: Path, step: Step, seed: int) -> Graded:
