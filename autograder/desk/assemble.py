@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 import builtins
-import sys
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from autograder.core.step import Step
 from autograder.desk.editing import CannotRename, bound_names, cut, mentioned, rename
+from autograder.desk.imports import merged
 from autograder.desk.trouble import Trouble
 
 _REFERENCE = "transformer_ref"
@@ -63,7 +63,7 @@ def assemble(parts: Sequence[Part], lang: str = "en") -> str:
     first, last = parts[0].step.number, parts[-1].step.number
     head = f'{HEAD}, steps {first:02d} to {last:02d}, in one file."""'
     bodies = [_titled(step, body, lang) for step, body in whole.bodies]
-    return "\n\n".join([head, *_merged(whole.imports), "\n\n\n".join(bodies)]) + "\n"
+    return "\n\n".join([head, *merged(whole.imports), "\n\n\n".join(bodies)]) + "\n"
 
 
 def _titled(step: Step, body: str, lang: str) -> str:
@@ -99,22 +99,30 @@ def _without_given(part: Part, whole: Whole) -> str:
     except (SyntaxError, ValueError) as e:
         line = getattr(e, "lineno", None) or 1
         raise Trouble("assemble_syntax", file=part.name, line=line, step=part.step.number) from None
-    replaced: dict[ast.stmt, str] = {}
+    for statement in tree.body:
+        # Under an if or a try, what a name means would only be known when the file runs.
+        if isinstance(statement, ast.If | ast.Try) and _given_imports(statement):
+            raise Trouble("assemble_import", file=part.name, line=statement.lineno)
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            if any(alias.name.split(".")[0] == _REFERENCE for alias in node.names):
-                raise Trouble("assemble_import", file=part.name, line=node.lineno)
-        elif isinstance(node, ast.ImportFrom) and _gives(node):
-            if any(a.name != "*" and a.name not in whole.meanings for a in node.names):
-                raise Trouble("assemble_import", file=part.name, line=node.lineno)
-            others = [a for a in node.names if a.asname not in (None, a.name)]
-            replaced[node] = "; ".join(f"{a.asname} = {a.name}" for a in others)
+        if isinstance(node, ast.Import) and any(_package(a) == _REFERENCE for a in node.names):
+            raise Trouble("assemble_import", file=part.name, line=node.lineno)
+    replaced: dict[ast.stmt, str] = {}
+    for node in _given_imports(tree):
+        if any(a.name != "*" and a.name not in whole.meanings for a in node.names):
+            raise Trouble("assemble_import", file=part.name, line=node.lineno)
+        others = [a for a in node.names if a.asname not in (None, a.name)]
+        replaced[node] = "; ".join(f"{a.asname} = {a.name}" for a in others)
     return cut(part.text, replaced)
 
 
-def _gives(node: ast.ImportFrom) -> bool:
-    """Whether it imports given pieces; the reference's own modules do it relatively."""
-    return node.level == 1 or (node.module or "").split(".")[0] == _REFERENCE
+def _given_imports(tree: ast.AST) -> list[ast.ImportFrom]:
+    """The imports of given pieces in it; the reference's own modules write them relatively."""
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    return [n for n in found if n.level == 1 or (n.module or "").split(".")[0] == _REFERENCE]
+
+
+def _package(alias: ast.alias) -> str:
+    return alias.name.split(".")[0]
 
 
 def _left_out(statement: ast.stmt) -> bool:
@@ -133,7 +141,7 @@ def _meanings(tree: ast.Module) -> dict[str, str]:
         if isinstance(statement, ast.Import | ast.ImportFrom):
             source = f"from {statement.module} " if isinstance(statement, ast.ImportFrom) else ""
             for alias in statement.names:
-                full = alias.name if alias.asname or source else alias.name.split(".")[0]
+                full = alias.name if alias.asname or source else _package(alias)
                 meanings[alias.asname or full] = f"{source}import {full}"
         elif not _left_out(statement):
             for name in bound_names(statement):
@@ -147,7 +155,8 @@ def _compared(
     """The names that mean the same already, and those that mean something else already."""
     taken = (meanings.keys() & whole.meanings.keys()) - set(part.step.exports)
     known = {name for name in taken if whole.meanings[name] == meanings[name]}
-    kept = [s for s in tree.body if bound_names(s) & known]
+    imports = (ast.Import, ast.ImportFrom)
+    kept = [s for s in tree.body if bound_names(s) & known and not isinstance(s, imports)]
     while True:
         # A definition is the same only if all that it speaks of is the same, too.
         clashing = taken - known
@@ -168,35 +177,8 @@ def _rename_import(
     statement: ast.Import | ast.ImportFrom, new: Mapping[str, str], part: Part
 ) -> None:
     for alias in statement.names:
-        bound = alias.asname or alias.name.split(".")[0]
+        bound = alias.asname or _package(alias)
         if bound in new:
             if not alias.asname and "." in alias.name:  # `import a.b` binds a, and has no other way
                 raise Trouble("assemble_clash", file=part.name, name=bound)
             alias.asname = new[bound]
-
-
-def _merged(imports: Iterable[ast.Import | ast.ImportFrom]) -> list[str]:
-    """Blocks of import lines: from the future, of Python's own modules, of other packages."""
-    plain: set[str] = set()
-    sources: defaultdict[str, set[str]] = defaultdict(set)
-    for statement in imports:
-        words = {ast.unparse(alias) for alias in statement.names}
-        if isinstance(statement, ast.Import):
-            plain |= words
-        else:
-            sources["." * statement.level + (statement.module or "")] |= words
-    lines = [(name, f"import {name}") for name in sorted(plain)]
-    lines += [(name, _from(name, sorted(sources[name]))) for name in sorted(sources)]
-    blocks: defaultdict[int, list[str]] = defaultdict(list)
-    for name, line in lines:
-        package = name.split()[0].split(".")[0]
-        own = package in sys.stdlib_module_names
-        blocks[0 if package == "__future__" else 1 if own else 2].append(line)
-    return ["\n".join(blocks[group]) for group in sorted(blocks)]
-
-
-def _from(source: str, names: list[str]) -> str:
-    line = f"from {source} import {', '.join(names)}"
-    if len(line) <= _WIDTH:
-        return line
-    return f"from {source} import (\n" + "".join(f"    {name},\n" for name in names) + ")"
