@@ -1,1 +1,1 @@
-"""Measurements: soundness of the catalogue, and speed as ratios in one run. Nothing here is asserted in a test."""
+"""Measurements: how sound verdicts are, and how fast. Nothing here is asserted in a test."""

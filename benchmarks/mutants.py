@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ _NAMES = {"query": "key", "key": "value", "value": "query", "ones": "zeros", "ze
 
 
 def mutants(text: str) -> Iterator[Mutant]:
-    """Every mutant of the source; texts are `ast.unparse`d, each different from the others and from the original."""
+    """Every mutant of the source, `ast.unparse`d; no two are alike, and none is the original."""
     tree = ast.parse(text)
     seen = {ast.unparse(tree)}
     for index, node in enumerate(ast.walk(tree)):
@@ -60,8 +61,8 @@ def mutants(text: str) -> Iterator[Mutant]:
             yield Mutant(getattr(node, "lineno", 0), before, after, new)
 
 
-def _changes(node: ast.AST) -> Iterator:  # type: ignore[type-arg]
-    """Functions that change a copy of the node in place (and return None), or return what takes its place."""
+def _changes(node: ast.AST) -> Iterator[Callable[[Any], Any]]:
+    """Functions that change a copy of the node and return None, or return its successor."""
     match node:
         case ast.BinOp(op=op):
             for kind in _OPERATORS.get(type(op), ()):

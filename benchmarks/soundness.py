@@ -1,75 +1,154 @@
-"""How sound the catalogue is: `python -m benchmarks.soundness [STEP ...] [--seeds N]` prints a table and survivors."""
+"""How sound the catalogue is: `python -m benchmarks.soundness [STEP ...] [--write]`.
+
+Prints, for each step, what became of its known mistakes, honest variations and mechanical mutants;
+with `--write`, the pages docs/soundness.md and docs/soundness.ko.md are made from the same run.
+"""
 
 from __future__ import annotations
 
 import argparse
-from collections import Counter
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
 
-import torch
-
-from autograder.core.grading import grade
-from autograder.core.step import Step, all_steps, find_step
-from autograder.core.subject import Source
-from autograder.core.verdict import Verdict
+from autograder.authoring.graded import Graded, grade_step
+from autograder.authoring.processes import for_each
+from autograder.authoring.soundness import fault_of, names
+from autograder.core.step import Step, Words, all_steps, find_step
 from benchmarks.mutants import Mutant, mutants
+
+ROOT = Path(__file__).parents[1]
+SEED, OTHER_SEEDS = 1, (2, 3)
+
+
+@dataclass(frozen=True)
+class Survivor:
+    """A mutant with full marks, the remarks it got, and why it has them, if anybody has said so.
+
+    `equivalent`: it does the same wherever the step's text says anything.
+    """
+
+    mutant: Mutant
+    remarks: list[str]
+    reason: Words | None = None
+    equivalent: bool = False
+
+
+@dataclass(frozen=True)
+class Soundness:
+    """Everything that is measured of one step."""
+
+    graded: Graded
+    mutants: int
+    named: int
+    survivors: list[Survivor]
+    wrong_names: list[str] = field(default_factory=list)
+
+    @property
+    def step(self) -> Step:
+        """The step."""
+        return self.graded.step
+
+    @property
+    def caught(self) -> int:
+        """Mutants that lost points."""
+        return self.mutants - len(self.survivors)
+
+    @property
+    def equivalent(self) -> int:
+        """Survivors that do nothing wrong."""
+        return sum(s.equivalent for s in self.survivors)
+
+    @property
+    def share(self) -> float:
+        """Share of the mutants that are not equivalent which lost points."""
+        return self.caught / (self.mutants - self.equivalent)
 
 
 def main() -> None:
-    """Print, for each step: mistakes caught and named, mutants caught, mutants that got a name."""
+    """Measure, print, and write the pages if asked to."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("steps", nargs="*")
-    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("steps", nargs="*", help="all if none is named")
+    parser.add_argument("--write", action="store_true", help="write docs/soundness*.md")
     options = parser.parse_args()
-    torch.set_num_threads(1)
+    if options.write and options.steps:
+        parser.error("the pages are about all steps: name none")
     steps = [find_step(s) for s in options.steps] or list(all_steps())
-    for step in steps:
-        _catalogue(step, options.seeds)
-        _mechanical(step)
+    measured = for_each(measure, steps)
+    for found in measured:
+        _print(found)
+    if options.write:
+        from benchmarks.soundness_page import write
+
+        write(measured, ROOT / "docs")
 
 
-def _catalogue(step: Step, seeds: int) -> None:
-    count: Counter[str] = Counter()
-    for mistake in step.misconceptions:
-        text = mistake.applied_to(step.solution.read_text(encoding="utf-8"))
-        for seed in range(seeds):
-            verdict = grade(step, Source(text, f"{step.slug}.py"), seed=seed)
-            names = _names(verdict)
-            caught = verdict.points < verdict.max_points
-            count["entries"] += 1
-            count["caught"] += caught
-            count["named"] += mistake.slug in names
-            count["advice"] += mistake.advice is not None
-            others = names - {mistake.slug}
-            if not (caught or mistake.advice) or mistake.slug not in names or others:
-                print(f"  {step.name} seed {seed} {mistake.slug}: caught {caught}, names {names}")
-    print(f"{step.name} catalogue: {dict(count)}")
+def measure(step: Step) -> Soundness:
+    """Grade what is known about a step, and every mechanical mutant of its solution."""
+    from autograder.core.grading import grade
+    from autograder.core.subject import Source
 
-
-def _mechanical(step: Step) -> None:
-    caught, named, survivors = 0, [], []
+    graded = grade_step(ROOT, step, SEED)
+    reasons = _reasons(step)
+    survivors, wrong, named = [], _doubtful_names(graded), 0
     every = list(mutants(step.solution.read_text(encoding="utf-8")))
     for mutant in every:
-        verdict = grade(step, Source(mutant.text, f"{step.slug}.py"), seed=1)
-        if verdict.points < verdict.max_points:
-            caught += 1
-            if names := _names(verdict):
-                named.append((mutant, names))
-        else:
-            survivors.append((mutant, verdict))
-    print(f"{step.name} mutants: {len(every)}, caught {caught}, named {len(named)}")
-    for mutant, verdict in survivors:
-        remarks = [c.check for c in verdict.checks if c.state != "passed"]
-        print(f"  survives {_shown(mutant)} {remarks or ''}")
-    for mutant, names in named:
-        print(f"  named {sorted(names)}: {_shown(mutant)}")
+        source = Source(mutant.text, f"{step.slug}.py")
+        verdict = grade(step, source, seed=SEED)
+        if verdict.points == verdict.max_points:
+            remarks = [c.check for c in verdict.checks if c.state != "passed"]
+            reason, equivalent = reasons.get((mutant.before, mutant.after), (None, False))
+            survivors.append(Survivor(mutant, remarks, reason, equivalent))
+        elif given := names(verdict):
+            named += 1
+            again = [names(grade(step, source, seed=seed)) for seed in OTHER_SEEDS]
+            chance = given - again[0].intersection(*again)
+            wrong += [f"{shown(mutant)}: {slug}" for slug in sorted(chance)]
+    return Soundness(graded, len(every), named, survivors, wrong)
 
 
-def _shown(mutant: Mutant) -> str:
+def shown(mutant: Mutant) -> str:
+    """A mutant in one line."""
     return f"line {mutant.line}: {mutant.before}  ->  {mutant.after}"
 
 
-def _names(verdict: Verdict) -> set[str]:
-    return {slug for check in verdict.checks for slug in check.misconceptions}
+def _doubtful_names(graded: Graded) -> list[str]:
+    """Names that a known mistake was given besides its own."""
+    return [
+        f"{slug}: {other}"
+        for slug, verdict in graded.mistakes.items()
+        for other in sorted(names(verdict) - {slug})
+    ]
+
+
+def _reasons(step: Step) -> dict[tuple[str, str], tuple[Words, bool]]:
+    data = tomllib.loads((ROOT / "benchmarks/equivalent.toml").read_text(encoding="utf-8"))
+    return {
+        (entry["before"], entry["after"]): (entry["reason"], entry["equivalent"])
+        for entry in data.get(step.name, ())
+    }
+
+
+def _print(found: Soundness) -> None:
+    graded, step = found.graded, found.step
+    for message in graded.unfit.values():
+        print(f"  {message}")
+    for slug, verdict in graded.mistakes.items():
+        if fault := fault_of(step.misconception(slug), verdict):
+            print(f"  {slug}: {fault}, names {sorted(names(verdict))}")
+    for name, verdict in graded.variations.items():
+        if verdict.points < verdict.max_points:
+            print(f"  variation {name}: {[c.check for c in verdict.checks if c.state != 'passed']}")
+    for survivor in found.survivors:
+        why = "equivalent" if survivor.equivalent else "explained" if survivor.reason else "?"
+        print(f"  survives ({why}) {shown(survivor.mutant)} {survivor.remarks or ''}")
+    for wrong in found.wrong_names:
+        print(f"  wrong name {wrong}")
+    print(
+        f"{step.name}: {len(graded.mistakes)} mistakes, {len(graded.variations)} variations; "
+        f"{found.mutants} mutants, {found.caught} caught, {found.equivalent} equivalent, "
+        f"{found.share:.1%} of the others caught, {found.named} named"
+    )
 
 
 if __name__ == "__main__":

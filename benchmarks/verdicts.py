@@ -1,4 +1,4 @@
-"""How long a verdict takes: `python -m benchmarks.verdicts`. Cold as ratios of whole processes, warm in milliseconds."""
+"""How long a verdict takes: `python -m benchmarks.verdicts`. Cold: ratios; warm: milliseconds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def main() -> None:
 
 
 def _cold() -> None:
-    """pytest on a solution against importing torch and pytest, in turn, so that a busy machine slows both."""
+    """pytest on a solution against its imports alone, in turn: a busy machine slows both."""
     plain = [sys.executable, "-c", "import torch, pytest"]
     graded = [sys.executable, "-m", "pytest", "exercises/step04", "--against", "solutions", "-q"]
     for command in (plain, graded):
@@ -28,7 +28,10 @@ def _cold() -> None:
     one, two = (statistics.median(p[i] for p in pairs) for i in (0, 1))
     ratio = statistics.median(b / a for a, b in pairs)
     print(f"cold  import torch, pytest     {one:6.2f} s")
-    print(f"cold  pytest exercises/step04  {two:6.2f} s   ratio {ratio:.2f}   own share {two - one:.2f} s")
+    print(
+        f"cold  pytest exercises/step04  {two:6.2f} s   "
+        f"ratio {ratio:.2f}   own share {two - one:.2f} s"
+    )
 
 
 def _seconds(command: Sequence[str]) -> float:
@@ -38,7 +41,7 @@ def _seconds(command: Sequence[str]) -> float:
 
 
 def _warm() -> None:
-    """A verdict in a process that has torch loaded and has graded before: what was expected is looked up."""
+    """A verdict where torch is loaded and the same step was graded before."""
     import torch
 
     from autograder.core.grading import grade

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from autograder.authoring.generated import list_is_stale
+from autograder.authoring.processes import for_each
 from autograder.authoring.stubs import stub_of
 from autograder.authoring.variations import variations
 
@@ -24,7 +23,7 @@ class Graded:
     """The verdicts of one step.
 
     `fault` says why there are none; `unfit` holds the mistakes whose edits do not fit the solution:
-    while there is one, mistakes and variations are not graded.
+    while there is one, mistakes and variations are not graded. `stale_list`: see `generated`.
     """
 
     step: Step
@@ -33,34 +32,26 @@ class Graded:
     mistakes: dict[str, Verdict] = field(default_factory=dict)
     variations: dict[str, Verdict] = field(default_factory=dict)
     unfit: dict[str, str] = field(default_factory=dict)
+    stale_list: bool = False
     fault: str = ""
 
 
 def grade_steps(root: Path, steps: Sequence[Step], seed: int) -> list[Graded]:
-    """Grade all that is known about these steps of the running kit, on all processors."""
-    from autograder.core import engine
-
-    engine.start()  # before anything else brings torch, and any process is forked off
-    from autograder.core.running import can_fork
-
-    one = partial(grade_step, root, seed=seed)
-    jobs = min(len(steps), os.cpu_count() or 1)
-    if jobs < 2 or not can_fork():
-        return [one(step) for step in steps]
-    longest_first = sorted(steps, key=lambda step: -len(step.misconceptions))
-    with ProcessPoolExecutor(jobs, multiprocessing.get_context("fork")) as pool:
-        return sorted(pool.map(one, longest_first), key=lambda graded: graded.step.number)
+    """Grade all that is known about these steps of the running kit."""
+    return for_each(partial(_grade_or_fault, root, seed), steps)
 
 
-def grade_step(root: Path, step: Step, seed: int) -> Graded:
-    """Grade all that is known about one step; an error of the kit's own becomes its `fault`."""
+def _grade_or_fault(root: Path, seed: int, step: Step) -> Graded:
     try:
-        return _grade_step(root, step, seed)
-    except Exception as e:
+        graded = grade_step(root, step, seed)
+        stale = not graded.unfit and list_is_stale(root, step)
+        return replace(graded, stale_list=stale)
+    except Exception as e:  # a step that is being written must not hide what the others have
         return Graded(step, fault=f"{type(e).__name__}: {e}")
 
 
-def _grade_step(root: Path, step: Step, seed: int) -> Graded:
+def grade_step(root: Path, step: Step, seed: int) -> Graded:
+    """Grade all that is known about one step; an error of the kit's own is let through."""
     from autograder.core.grading import grade
     from autograder.core.subject import Source
 

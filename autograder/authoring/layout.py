@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from autograder.authoring import names, stubs
+from autograder.authoring import generated, names, stubs
 from autograder.authoring.kit import Kit, Problem
-from autograder.core.step import Step
+from autograder.core.step import ALIKE, Step
 
 PLACES = ("transformer_ref", "solutions", "exercises", "autograder/steps")
 _OF_NO_STEP = {
@@ -33,6 +33,10 @@ def nothing_is_stale(kit: Kit) -> Iterator[Problem]:
     """What is generated is as it would be made now; stubs that were filled in are left alone."""
     for path in stubs.stale(kit.root):
         if kit.whole or any(step.name == path.parent.name for step in kit.steps):
+            yield Problem(path.relative_to(kit.root).as_posix(), "stale")
+    for graded in kit.graded:
+        if graded.stale_list:
+            path = generated.list_of(kit.root, graded.step)
             yield Problem(path.relative_to(kit.root).as_posix(), "stale")
 
 
@@ -74,7 +78,10 @@ def _files_of(step: Step) -> set[str]:
 
 def _extras_of(step: Step) -> set[str]:
     """What a step may have, too."""
-    return {f"exercises/{step.name}/{step.name}.ipynb"}
+    return {
+        f"exercises/{step.name}/{step.name}.ipynb",
+        f"autograder/steps/{step.slug}{ALIKE}",
+    }
 
 
 def _files(root: Path, place: str) -> Iterator[str]:

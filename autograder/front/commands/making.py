@@ -73,17 +73,15 @@ def _write(path: Path, text: str, head: str) -> None:
 
 
 def regenerate(lang: Lang = None) -> int:
-    """Make anew what is generated: the stubs and the record of checks (in a checkout)."""
+    """Make anew what is generated: stubs, the record of checks and more (in a checkout)."""
     speech = language(lang)
-    from autograder.authoring import names, stubs
+    from autograder.authoring.generated import regenerate as write_stale
     from autograder.core.step import all_steps
 
     root = checkout()
-    written = [str(path.relative_to(root)) for path in stubs.regenerate(root)]
-    if names.record(root, all_steps()):
-        written.append(names.RECORD)
+    written = write_stale(root, all_steps())
     for path in written:
-        print(say("made.wrote", speech, path=path))
+        print(say("made.wrote", speech, path=path.relative_to(root)))
     if not written:
         print(say("made.fresh", speech))
     return PASSED
