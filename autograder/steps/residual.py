@@ -64,7 +64,7 @@ def norm_output(subject: Subject, draw: Draw) -> dict[str, Value]:
 def norm_eps(subject: Subject, draw: Draw) -> dict[str, Value]:
     """Rows whose spread is about as small as the given eps, and rows that have none."""
     eps = draw.pick("eps", (0.02, 0.03, 0.05))
-    norm = _settled_or_fresh(subject, draw, eps=eps)
+    norm = _normalized(subject, draw, eps=eps)
     return {
         "small": see(norm(eps * draw.normal("x", 2, 6, _size(draw)))),
         "no_spread": see(norm(torch.zeros(1, 2, _size(draw)))),
@@ -73,7 +73,7 @@ def norm_eps(subject: Subject, draw: Draw) -> dict[str, Value]:
 
 def norm_gradients(subject: Subject, draw: Draw) -> dict[str, Value]:
     """Whether the gradient is the slope of the subject's own output, along a few directions."""
-    norm = _settled_or_fresh(subject, draw)
+    norm = _normalized(subject, draw)
     x = _rows(draw, "x", 4, 6, _size(draw)).requires_grad_()
     y = norm(x)
     weigh = draw.normal("cotangent", *x.shape)
@@ -92,27 +92,23 @@ def norm_gradients(subject: Subject, draw: Draw) -> dict[str, Value]:
 
 def norm_eps_default(subject: Subject, draw: Draw) -> dict[str, Value]:
     """Rows so small that the eps that is used when none is given shows."""
-    norm = _settled_or_fresh(subject, draw)
+    norm = _normalized(subject, draw)
     return {"tiny": see(norm(1e-6 * draw.normal("x", 2, 6, _size(draw))))}
 
 
 def norm_ranks(subject: Subject, draw: Draw) -> dict[str, Value]:
     """Inputs of four and of two dims."""
-    features = _size(draw)
-    norm = _settled_or_fresh(subject, draw)
-    return {
-        "deep": see(norm(_rows(draw, "deep", 2, 3, 4, features))),
-        "flat": see(norm(_rows(draw, "flat", 7, features))),
-    }
+    norm = _normalized(subject, draw)
+    deep, flat = (2, 3, 4, _size(draw)), (7, _size(draw))
+    return {n: see(norm(_rows(draw, n, *s))) for n, s in (("deep", deep), ("flat", flat))}
 
 
 def norm_constant(subject: Subject, draw: Draw) -> dict[str, Value]:
     """A row whose features are all equal: is all finite?"""
     x = torch.full((2, 3, _size(draw)), 0.5, requires_grad=True)
     y = subject.LayerNorm(_size(draw))(x)
-    finite = bool(y.isfinite().all())
     dx = torch.autograd.grad(y.sum(), x)[0]
-    return {"finite": finite, "finite_gradient": bool(dx.isfinite().all())}
+    return {"finite": bool(y.isfinite().all()), "finite_gradient": bool(dx.isfinite().all())}
 
 
 def residual_input(subject: Subject, draw: Draw) -> dict[str, Value]:
@@ -223,14 +219,23 @@ def _settled(subject: Subject, draw: Draw, **eps: float) -> tuple[nn.Module, lis
     return settle.layer_norm(lambda _: subject.LayerNorm(features, **eps), features, subject, draw)
 
 
-def _settled_or_fresh(subject: Subject, draw: Draw, **eps: float) -> nn.Module:
-    """With the grader's gain and bias; where those cannot be written, as it is when fresh."""
+def _normalized(subject: Subject, draw: Draw, **eps: float) -> Callable[[Tensor], Any]:
+    """What the subject makes of x, without gain and bias.
+
+    With the grader's two where they can be written, so that it does not matter how they start.
+    """
+    weights = settle.canonical({"gain": (_size(draw),), "bias": (_size(draw),)}, draw)
     try:
-        return _settled(subject, draw, **eps)[0]
+        norm, _ = _settled(subject, draw, **eps)
     except Unreadable:
-        subject.terms["absent"] = ["bias", "gain"]
-        norm: nn.Module = subject.LayerNorm(_size(draw), **eps).eval()
-        return norm
+        return subject.LayerNorm(_size(draw), **eps).eval()
+    bias = weights["bias"] * float("bias" not in subject.terms["absent"])
+
+    def call(x: Tensor) -> Any:
+        y = norm(x)
+        return (y - bias) / weights["gain"] if isinstance(y, Tensor) else y
+
+    return call
 
 
 def _norm_and_block(subject: Subject, draw: Draw) -> tuple[nn.Module, nn.Module]:
@@ -258,7 +263,7 @@ def _follows(norm: nn.Module, outputs: list[Tensor], weigh: Tensor) -> bool:
 
 
 @torch.no_grad()
-def _slope(norm: nn.Module, x: Tensor, along: Tensor, weigh: Tensor) -> Tensor:
+def _slope(norm: Callable[[Tensor], Any], x: Tensor, along: Tensor, weigh: Tensor) -> Tensor:
     """Of sum(norm(x) * weigh), by the five-point rule, summed up in float64."""
 
     def rise(step: float) -> Tensor:

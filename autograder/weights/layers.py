@@ -165,7 +165,9 @@ def _units(
     first = (found["W_out"] & (rows == 0)).nonzero().squeeze(-1)
     n = len(first)
     if n != shape.hidden:
-        raise Unreadable("size", role="W_out", asked=[shape.d_out, shape.hidden], found=n)
+        silent = int((rows == codes.DEAD).sum())
+        size = [shape.d_out, shape.hidden]
+        raise Unreadable("size", role="W_out", asked=size, found=n, silent=silent)
 
     def inner(on: Tensor) -> Tensor:
         values = base.masked_fill(found["W_out"], 0)

@@ -41,7 +41,7 @@ def read_norm(scalars: Scalars, call: Call, features: int, draw: Draw) -> NormMa
         Unreadable: a scalar acts on several features, or gains or biases are not one a feature.
     """
     inputs = [draw.normal(f"norm/x{i}", 3, 4, features) for i in (1, 2)]
-    weigh = draw.uniform("norm/cotangent", 3, 4, 1).expand(3, 4, features)
+    weigh = draw.uniform("norm/cotangent", 3, 4, features)  # not alike: a row of n(x) sums to 0
     outputs = [call(x) for x in inputs]
     rows = codes.sort(features, lambda on: scalars.gradient(outputs[0], weigh * on, keep=True) != 0)
     one, two = (scalars.gradient(y, weigh, keep=True) for y in outputs)

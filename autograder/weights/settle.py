@@ -116,12 +116,12 @@ def generator(
 def canonical(shapes: Shapes, draw: Draw) -> dict[str, Tensor]:
     """The weights every subject holds while it is probed.
 
-    What a subject was found to lack is zero (a gain: one) for all.
+    A bias that a subject was found to lack is zero for all.
     """
     weights = {}
     for role, shape in shapes.items():
         if role in draw.terms.get("absent", ()):
-            weights[role] = torch.full(shape, float(role == "gain"))
+            weights[role] = torch.zeros(shape)
         elif len(shape) == 2:
             weights[role] = draw.normal(f"canon/{role}", *shape, scale=1.3 * shape[1] ** -0.5)
         elif role == "gain":
