@@ -78,6 +78,8 @@ class _Search:
             for mistake in mistakes:
                 if mistake.slug in explains or time.monotonic() > self.until:
                     continue
+                if not check.graded and not mistake.advice:
+                    continue  # it has to explain a graded check, too, and is tried there
                 if self._alike(mistake, check, base):
                     explains[mistake.slug] = self._explained(mistake, left, base)
         explains = {slug: checks for slug, checks in explains.items() if checks}
@@ -98,8 +100,29 @@ class _Search:
         here = self.seen[check.name]
         if not (touches(self.step, mistake, check.export) and _tells(mistake, here)):
             return False
+        if self._refuted_at_home(mistake, check, base):
+            return False
         wrong = self.expected.mistaken((*base, mistake.slug), check.probe, here.terms)
         return wrong is not None and _equal(check, wrong, here)
+
+    def _refuted_at_home(self, mistake: Misconception, check: Check, base: tuple[str, ...]) -> bool:
+        """Whether a mistake made in another export would fail one of that export's passed checks.
+
+        Those are cheaper to look at than what is built with that export.
+        """
+        made_in = home(self.step, mistake)
+        passed = (c for c in self.step.checks if c.export == made_in and c.name in self.seen)
+        return made_in != check.export and any(
+            self._changes(mistake, c, base) for c in passed if c.name not in self.failed
+        )
+
+    def _changes(self, mistake: Misconception, check: Check, base: tuple[str, ...]) -> bool:
+        """Whether the check would see another thing with this mistake; or none at all."""
+        terms = self.seen[check.name].terms
+        wrong = self.expected.mistaken((*base, mistake.slug), check.probe, terms)
+        right = self.expected.mistaken(base, check.probe, terms) if base else None
+        right = right or self.expected.right(check.probe, terms)
+        return wrong is None or not _equal(check, right, wrong)
 
     def _explained(self, mistake: Misconception, left: set[str], base: tuple[str, ...]) -> set[str]:
         """The checks that this mistake explains; none if it would fail one that is passed."""
@@ -111,11 +134,7 @@ class _Search:
                 if check.name in left and self._alike(mistake, check, base):
                     found.add(check.name)
                 continue
-            terms = self.seen[check.name].terms
-            wrong = self.expected.mistaken((*base, mistake.slug), check.probe, terms)
-            right = self.expected.mistaken(base, check.probe, terms) if base else None
-            right = right or self.expected.right(check.probe, terms)
-            if wrong is None or not _equal(check, right, wrong):
+            if self._changes(mistake, check, base):
                 return set()
         graded = {c.name for c in self.step.checks if c.graded}
         # a remark alone proves too little

@@ -55,12 +55,6 @@ def _observed(
 
 @cache
 def _reference(step: str) -> Subject:
-    """One for all probes: what one has noted in its memo, the next need not find again."""
-    return reference(find_step(step))
-
-
-@cache
-def _reference(step: str) -> Subject:
     """One for all probes: its weights are read once."""
     return reference(find_step(step))
 
