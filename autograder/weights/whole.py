@@ -23,13 +23,7 @@ def hyper_parameters(draw: Draw) -> tuple[int, int, int, int, int, int]:
     The width is a multiple of 8, the usual number of heads: who ignores h can build a model, too.
     """
     vocabs = draw.pick("vocabs", ((31, 37), (41, 35), (33, 43)))
-    return (
-        *vocabs,
-        draw.pick("N", (2, 3)),
-        24,
-        draw.pick("d_ff", (20, 28)),
-        draw.pick("h", (4, 6)),
-    )
+    return *vocabs, 2, 24, draw.pick("d_ff", (20, 28)), draw.pick("h", (4, 6))
 
 
 @dataclass
@@ -82,9 +76,12 @@ def vector(parameters: Iterable[Tensor]) -> Tensor:
 
 
 @contextmanager
-def restored(model: nn.Module) -> Iterator[None]:
-    """Parameters that are changed inside are put back."""
-    before = [(p, p.detach().clone()) for p in model.parameters()]
+def restored(model: Any) -> Iterator[None]:
+    """Parameters that are changed inside are put back, those that the model does not see, too."""
+    every = {
+        p for module in (model, *(getattr(model, n) for n in PARTS)) for p in module.parameters()
+    }
+    before = [(p, p.detach().clone()) for p in every]
     try:
         yield
     finally:

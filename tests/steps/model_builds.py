@@ -1,6 +1,6 @@
-"""Four ways of writing step 09, for tests that grade them: right as they stand, and places to plant mistakes."""
+"""Four ways of writing step 09, right as they stand; tests grade them and plant mistakes."""
 
-COPIES = '''
+COPIES = """
 import copy
 import torch
 import torch.nn as nn
@@ -53,9 +53,9 @@ def make_model(src_vocab, tgt_vocab, N=6, d_model=512, d_ff=2048, h=8, dropout=0
         if w.ndim >= 2:
             nn.init.xavier_uniform_(w)
     return model
-'''
+"""
 
-KEYWORDS = '''
+KEYWORDS = """
 import torch
 from torch import nn
 from transformer_ref import (
@@ -125,9 +125,9 @@ def make_model(src_vocab, tgt_vocab, N=6, d_model=512, d_ff=2048, h=8, dropout=0
     model.apply(start)
     model.d_model = d_model
     return model.eval()
-'''
+"""
 
-INLINE = '''
+INLINE = """
 import math
 import torch
 import transformer_ref as given
@@ -193,9 +193,9 @@ def make_model(src_vocab, tgt_vocab, N=6, d_model=512, d_ff=2048, h=8, dropout=0
                 bound = math.sqrt(6.0 / (p.shape[0] + p.shape[1]))
                 p.uniform_(-bound, bound)
     return model
-'''
+"""
 
-WHOLE = '''
+WHOLE = """
 import copy
 import math
 import torch
@@ -343,6 +343,6 @@ def make_model(src_vocab, tgt_vocab, N=6, d_model=512, d_ff=2048, h=8, dropout=0
         if p.dim() > 1:
             nn.init.xavier_uniform_(p.data)
     return model
-'''
+"""
 
 BUILDS = {"copies": COPIES, "keywords": KEYWORDS, "inline": INLINE, "whole": WHOLE}
