@@ -11,7 +11,9 @@ from autograder.front.show import Line, is_remark, message, near, title
 from autograder.front.wording import say
 
 
-def hint(verdict: Verdict, step: Step, lang: str, check: str | None, more: bool) -> Iterator[Line]:
+def hint(
+    verdict: Verdict, step: Step, lang: str, *, check: str | None, more: bool, what: str
+) -> Iterator[Line]:
     """Everything that `autograder hint` says.
 
     Args:
@@ -19,6 +21,7 @@ def hint(verdict: Verdict, step: Step, lang: str, check: str | None, more: bool)
         lang: "en" or "ko".
         check: the only check to speak of; None for all.
         more: tell the place too, not only the question.
+        what: the step (and the file, where it is another than the learner's own), as it is typed.
     """
     asked = [c for c in verdict.checks if c.check == check] if check else _failed(verdict)
     told: set[str] = set()
@@ -30,7 +33,7 @@ def hint(verdict: Verdict, step: Step, lang: str, check: str | None, more: bool)
             yield Line(title(one.check, step, lang), "title")
             yield from lines
             yield Line("")
-    yield from _next(asked, verdict, step, lang, more)
+    yield from _next(asked, verdict, lang, more, what)
 
 
 def _failed(verdict: Verdict) -> list[CheckVerdict]:
@@ -60,18 +63,18 @@ def _seen(check: CheckVerdict, verdict: Verdict, step: Step, lang: str) -> list[
 
 
 def _next(
-    asked: list[CheckVerdict], verdict: Verdict, step: Step, lang: str, more: bool
+    asked: list[CheckVerdict], verdict: Verdict, lang: str, more: bool, what: str
 ) -> Iterator[Line]:
     """The command to try next."""
     if verdict.passed:
-        yield Line(say("hint.all_passed", lang, step=step.number), "good")
+        yield Line(say("hint.all_passed", lang, step=what), "good")
         return
     if any(f.text == "not_implemented" for c in asked for f in c.findings):
         lesson = _beside(verdict, "README.ko.md" if lang == "ko" else "README.md")
         if lesson:
             yield Line(say("hint.lesson", lang, lesson=lesson))
     elif any(c.misconceptions for c in asked):
-        yield Line(say("hint.spoil" if more else "hint.more", lang, step=step.number))
+        yield Line(say("hint.spoil" if more else "hint.more", lang, step=what))
     elif any(c.state != "passed" for c in asked) and (demo := _beside(verdict, "demo.py")):
         yield Line(say("show.try_demo", lang, demo=f"python {demo}"))
 

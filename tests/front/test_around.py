@@ -87,6 +87,14 @@ def test_a_hint_about_one_check(run, write):
     assert question not in right
 
 
+def test_a_hint_about_another_file_names_it_in_the_next_command(run, write, folder):
+    write(4, *PLANTED).rename(folder / "other.py")
+    write(4)
+    assert "autograder hint 4 --file other.py --more" in run("hint", "4", "--file", "other.py").out
+    assert "hint 4 --file other.py" in run("diff", "4", "--file", "other.py").out
+    assert "autograder diff 4\n" in run("hint", "4").out
+
+
 def test_what_has_no_name_is_told_as_it_was_seen_and_where_to_watch(run, write):
     write(4, "return self.w_2(hidden)", "return 0.9 * self.w_2(hidden) + 0.01 * x.sin()")
     told = run("hint", "4")

@@ -120,7 +120,7 @@ def test_without_a_file_the_one_below_the_current_folder_is_graded(
         (["check", "4", "--file", "/dev/null"], "no file"),
         (["check", "4", "--lang", "fr"], "no language fr"),
         (["check", "4", "--seed", "x"], "--seed"),
-        (["check"], "Missing argument"),
+        (["check"], "name a step"),
         (["check", "4", "--nonsense"], "--nonsense"),
         (["nonsense"], "nonsense"),
     ],

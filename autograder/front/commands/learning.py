@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -61,7 +63,8 @@ def hint(
     verdict = marking.mark(found, source)
     from autograder.front.hints import hint as lines
 
-    print_lines(lines(verdict, found, speech, check, more))
+    what = _typed(found, file)
+    print_lines(lines(verdict, found, speech, check=check, more=more, what=what))
     return PASSED
 
 
@@ -81,7 +84,7 @@ def diff(
         verdict = marking.mark(found, marking.source(path))
         if not verdict.passed:
             points = {"points": verdict.points, "max_points": verdict.max_points}
-            print(say("diff.not_yet", speech, step=found.number, **points))
+            print(say("diff.not_yet", speech, step=_typed(found, file), **points))
             return NOT_PASSED
     from autograder.desk.difference import difference
 
@@ -128,6 +131,11 @@ def steps(lang: Lang = None) -> int:
     else:
         print_lines([Line(say("list.done", speech, step=all_steps()[-1].number))])
     return PASSED
+
+
+def _typed(step: Step, file: Path | None) -> str:
+    """What is graded, as it is typed behind a command."""
+    return shlex.join([str(step.number), *(["--file", str(file)] if file else [])])
 
 
 def _row(standing: Standing, lang: str) -> Line:
