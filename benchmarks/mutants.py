@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,7 +61,7 @@ def mutants(text: str) -> Iterator[Mutant]:
             yield Mutant(getattr(node, "lineno", 0), before, after, new)
 
 
-def _changes(node: ast.AST) -> Iterator[Callable[[Any], Any]]:
+def _changes(node: ast.AST) -> Iterator[Any]:
     """Functions that change a copy of the node and return None, or return its successor."""
     match node:
         case ast.BinOp(op=op):

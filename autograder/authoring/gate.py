@@ -12,12 +12,13 @@ from autograder.authoring.kit import Kit, Problem, Rule
 # By the name of its text; those that grade nothing come first, since they are quick.
 RULES: dict[str, Rule] = {
     "files": layout.files_are_in_place,
+    "fresh": layout.stubs_are_fresh,
     "slugs": layout.slugs_are_no_exports,
     "names": layout.check_names_are_kept,
     "texts": languages.texts_are_in_both,
     "pages": languages.pages_tell_the_same,
-    "stale": layout.nothing_is_stale,
     "gradable": soundness.steps_are_gradable,
+    "lists": soundness.lists_are_fresh,
     "stubs": soundness.stubs_fail,
     "solutions": soundness.solutions_pass,
     "mistakes": soundness.mistakes_are_named,

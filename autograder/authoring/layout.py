@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from autograder.authoring import generated, names, stubs
+from autograder.authoring import names, stubs
 from autograder.authoring.kit import Kit, Problem
 from autograder.core.step import ALIKE, Step
 
@@ -29,14 +29,10 @@ def files_are_in_place(kit: Kit) -> Iterator[Problem]:
             yield Problem(name, "stray_file")
 
 
-def nothing_is_stale(kit: Kit) -> Iterator[Problem]:
-    """What is generated is as it would be made now; stubs that were filled in are left alone."""
+def stubs_are_fresh(kit: Kit) -> Iterator[Problem]:
+    """Stubs are what would be made of the solutions now; those that were filled in are let be."""
     for path in stubs.stale(kit.root):
         if kit.whole or any(step.name == path.parent.name for step in kit.steps):
-            yield Problem(path.relative_to(kit.root).as_posix(), "stale")
-    for graded in kit.graded:
-        if graded.stale_list:
-            path = generated.list_of(kit.root, graded.step)
             yield Problem(path.relative_to(kit.root).as_posix(), "stale")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from autograder.authoring.generated import list_of
 from autograder.authoring.graded import Graded
 from autograder.authoring.kit import Kit, Problem
 from autograder.core.step import Misconception
@@ -17,6 +18,14 @@ def steps_are_gradable(kit: Kit) -> Iterator[Problem]:
             yield Problem(graded.step.name, "fault", {"message": graded.fault})
         for message in graded.unfit.values():
             yield Problem(_data(graded), "unfit", {"message": message})
+
+
+def lists_are_fresh(kit: Kit) -> Iterator[Problem]:
+    """A list of mistakes that share the solution's map is what would be found out now."""
+    for graded in kit.graded:
+        if graded.stale_list:
+            path = list_of(kit.root, graded.step)
+            yield Problem(path.relative_to(kit.root).as_posix(), "stale")
 
 
 def stubs_fail(kit: Kit) -> Iterator[Problem]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.authoring.stubs import BEGIN, END, regenerate, stale, stub_of
+from autograder.authoring.stubs import BEGIN, END, is_filled, regenerate, stale, stub_of
 
 ROOT = Path(__file__).parents[2]
 ANSWERS = sorted((ROOT / "solutions").glob("step*/*.py"))
@@ -238,3 +238,70 @@ def test_the_file_of_a_misplaced_mark_is_named(tmp_path: Path):
     (folder / "layer.py").write_text(f"{BEGIN}\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"layer\.py: line 1: "):
         stale(tmp_path)
+
+
+@pytest.mark.parametrize("answer", ANSWERS, ids=lambda path: path.stem)
+def test_an_answer_is_a_filled_stub(answer: Path):
+    source = answer.read_text(encoding="utf-8")
+    stub = stub_of(source, int(answer.parent.name.removeprefix("step")))
+    assert is_filled(source, stub)
+    assert not is_filled(stub, stub)
+
+
+REFUSALS = [line for line in STUB.splitlines(keepends=True) if "NotImplementedError" in line]
+
+
+@given(st.lists(st.booleans(), min_size=len(REFUSALS), max_size=len(REFUSALS)))
+def test_a_stub_is_filled_when_one_body_is(written: list[bool]):
+    text = STUB
+    for refusal, done in zip(REFUSALS, written, strict=True):
+        text = text.replace(refusal, "        self.own = 1  # mine\n") if done else text
+    assert is_filled(text, STUB) == any(written)
+
+
+FILLED = ANSWER.replace("self.size = size", "self.mine = 2 * size")
+
+
+@pytest.mark.parametrize(
+    ("find", "replace"),
+    [
+        ("import math\n", "import math\nimport torch\n\nLIMIT = 3\n"),
+        ("class Layer", "def helper():\n    return 1\n\n\nclass Layer"),
+        (
+            "        return y\n",
+            "        return self.more(y)\n\n    def more(self, y):\n        ...\n",
+        ),
+    ],
+)
+def test_what_a_learner_adds_does_not_matter(find: str, replace: str):
+    assert find in FILLED
+    assert is_filled(FILLED.replace(find, replace), STUB)
+
+
+@pytest.mark.parametrize(
+    ("find", "replace"),
+    [
+        ("import math\n", ""),
+        ("size: int", "size: float"),
+        ("def forward", "def call"),
+        ('"""Use it."""', '"""Use it well."""'),
+        ('"""A layer."""', ""),
+        ('"""A step."""', '"""Another step."""'),
+        ("class Layer:", "class Layer(dict):"),
+        ("class Layer:", "class Layer"),
+    ],
+)
+def test_what_stands_outside_bodies_must_be_as_it_was(find: str, replace: str):
+    assert find in FILLED
+    assert not is_filled(FILLED.replace(find, replace), STUB)
+
+
+def test_a_filled_stub_is_not_written_over(tmp_path: Path):
+    answer = tmp_path / "solutions" / "step07" / "layer.py"
+    stub = tmp_path / "exercises" / "step07" / "layer.py"
+    for path, text in ((answer, ANSWER), (stub, FILLED)):
+        path.parent.mkdir(parents=True)
+        path.write_text(text, encoding="utf-8")
+    assert stale(tmp_path) == []
+    assert regenerate(tmp_path) == []
+    assert stub.read_text(encoding="utf-8") == FILLED
