@@ -80,6 +80,8 @@ class _Search:
                     continue
                 if not check.graded and not mistake.advice:
                     continue  # it has to explain a graded check, too, and is tried there
+                if mistake.shows and check.name not in mistake.shows:
+                    continue
                 if self._alike(mistake, check, base):
                     explains[mistake.slug] = self._explained(mistake, left, base)
         explains = {slug: checks for slug, checks in explains.items() if checks}

@@ -61,7 +61,8 @@ class Misconception:
 
     `convention` is one that other people follow on purpose: it costs its own check and is then carried.
     `advice` is the reason why no graded check catches it. `telling` says that the exception it raises
-    is proof enough of this mistake.
+    is proof enough of this mistake. `shows` are the checks that it fails, where looking is costly: it
+    is looked for nowhere else.
     """
 
     slug: str
@@ -73,6 +74,7 @@ class Misconception:
     convention: bool = False
     advice: Words | None = None
     telling: bool = False
+    shows: tuple[str, ...] = ()
 
     def applied_to(self, text: str) -> str:
         """The solution's text with this mistake in it.
@@ -210,4 +212,5 @@ def _misconception(slug: str, data: dict[str, Any]) -> Misconception:
         convention=data.get("convention", False),
         advice=data.get("advice"),
         telling=data.get("telling", False),
+        shows=tuple(data.get("shows", ())),
     )

@@ -51,7 +51,7 @@ def read_generator(scalars: Scalars, call: Call, d_model: int, vocab: int, draw:
     matrix, rest = columns >= 0, columns < 0
     bias = (columns == codes.ALL) & (rows >= 0)
     if bool((columns == codes.SEVERAL).any()) or bool((rows[matrix] < 0).any()):
-        raise Unreadable("shared", plays=["row"])
+        raise Unreadable("rows")
     cells = {"W": fill("W", (vocab, d_model), matrix, (rows, columns))}
     if bool(bias.any()):
         cells["b"] = fill("b", (vocab,), bias, (rows,))

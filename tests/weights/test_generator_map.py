@@ -119,7 +119,7 @@ def test_where_every_row_is_felt_it_says_so(store: str, way: str) -> None:
     built(torch.ones(1, 1, 11))
     with pytest.raises(Unreadable) as caught:
         read_generator(Scalars(built), built, 11, 23, Draw(3))
-    assert (caught.value.reason, caught.value.facts) == ("shared", {"plays": ["row"]})
+    assert (caught.value.reason, caught.value.facts) == ("rows", {})
 
 
 @pytest.mark.parametrize("axis", [0, 1])
