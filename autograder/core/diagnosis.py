@@ -93,9 +93,10 @@ class _Search:
         named = {name: tuple(s for s, checks in best.items() if name in checks) for name in left}
         return {name: slugs for name, slugs in named.items() if slugs}
 
-    def _cost(self, check: Check) -> float:
-        """Seconds the reference took: what needs no weights comes first."""
-        return self.expected.right(check.probe, self.seen[check.name].terms).seconds
+    def _cost(self, check: Check) -> tuple[bool, float]:
+        """Seconds the reference took: what needs no weights comes first. Remarks come last."""
+        right = self.expected.right(check.probe, self.seen[check.name].terms)
+        return not check.graded, right.seconds
 
     def _alike(self, mistake: Misconception, check: Check, base: tuple[str, ...]) -> bool:
         """Whether the check fails with this mistake just as it did with the learner's code."""
