@@ -43,10 +43,16 @@ _NAMES = {"query": "key", "key": "value", "value": "query", "ones": "zeros", "ze
 
 
 def mutants(text: str) -> Iterator[Mutant]:
-    """Every mutant of the source, `ast.unparse`d; no two are alike, and none is the original."""
+    """Every mutant of the source, `ast.unparse`d; no two are alike, and none is the original.
+
+    Types are left alone: nothing that runs depends on them.
+    """
     tree = ast.parse(text)
     seen = {ast.unparse(tree)}
+    types = set(_in_annotations(tree))
     for index, node in enumerate(ast.walk(tree)):
+        if node in types:
+            continue
         for change in _changes(node):
             mutated = copy.deepcopy(tree)
             target = next(n for i, n in enumerate(ast.walk(mutated)) if i == index)
@@ -59,6 +65,13 @@ def mutants(text: str) -> Iterator[Mutant]:
             seen.add(new)
             before, after = _first_difference(ast.unparse(tree), new)
             yield Mutant(getattr(node, "lineno", 0), before, after, new)
+
+
+def _in_annotations(tree: ast.Module) -> Iterator[ast.AST]:
+    for node in ast.walk(tree):
+        for name in ("annotation", "returns"):
+            if annotation := getattr(node, name, None):
+                yield from ast.walk(annotation)
 
 
 def _changes(node: ast.AST) -> Iterator[Any]:

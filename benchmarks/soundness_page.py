@@ -29,6 +29,7 @@ def page(measured: Sequence[Soundness], texts: dict[str, Words], lang: str) -> s
         "table": _table(measured, words),
         "advice": _sections(measured, words, lang, _advice),
         "survivors": _sections(measured, words, lang, _survivors),
+        "doubtful": _sections(measured, words, lang, _doubtful),
         "seed": SEED,
         "others": ", ".join(map(str, OTHER_SEEDS)),
     }
@@ -37,7 +38,7 @@ def page(measured: Sequence[Soundness], texts: dict[str, Words], lang: str) -> s
 
 def _table(measured: Sequence[Soundness], words: Words) -> str:
     rows = [_figures(found) for found in measured]
-    lines = [words["head"], "| --- |" + " ---: |" * 10]
+    lines = [words["head"], "| --- |" + " ---: |" * 11]
     for found, row in zip(measured, rows, strict=True):
         lines.append(_row(f"{found.step.number:02d} {found.step.slug}", row))
     lines.append(_row(words["all"], [sum(column) for column in zip(*rows, strict=True)]))
@@ -51,13 +52,13 @@ def _figures(found: Soundness) -> list[int]:
     kept = [not fault_of(found.step.misconception(s), v) for s, v in mistakes.items()]
     accepted = sum(v.points == v.max_points for v in variations.values())
     told = [len(mistakes), sum(kept) - advice, advice, len(variations), accepted]
-    return [*told, found.mutants, found.caught, found.equivalent, len(found.wrong_names)]
+    return [*told, found.mutants, found.caught, found.equivalent, found.named, len(found.doubtful)]
 
 
 def _row(name: str, figures: Sequence[int]) -> str:
-    *told, mutants, caught, equivalent, wrong = figures
+    *told, mutants, caught, equivalent, named, doubtful = figures
     share = f"{caught / (mutants - equivalent):.1%}"
-    cells = [name, *told, mutants, caught, equivalent, share, wrong]
+    cells = [name, *told, mutants, caught, equivalent, share, named, doubtful]
     return f"| {' | '.join(map(str, cells))} |"
 
 
@@ -82,6 +83,13 @@ def _survivors(found: Soundness, words: Words, lang: str) -> Iterator[str]:
     for survivor in found.survivors:
         mutant = survivor.mutant
         yield f"- `{mutant.before}` → `{mutant.after}`: {_reason(survivor, words, lang)}"
+
+
+def _doubtful(found: Soundness, words: Words, lang: str) -> Iterator[str]:
+    for doubt in found.doubtful:
+        named = ", ".join(f"`{slug}`" for slug in doubt.slugs)
+        unnamed = ", ".join(f"`{check}`" for check in doubt.checks) or "–"
+        yield f"- `{doubt.what}`: {words['doubt'].format(named=named, unnamed=unnamed)}"
 
 
 def _reason(survivor: Survivor, words: Words, lang: str) -> str:
