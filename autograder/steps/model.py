@@ -261,23 +261,28 @@ def model_behaviour(subject: Subject, draw: Draw) -> dict[str, Value]:
         out: Tensor = model.decoder(words, memory, *masks)
         return out
 
-    def changes(name: str, row: int, column: int, at: tuple[Any, ...]) -> bool:
+    def other(name: str, row: int, column: int) -> Tensor:
         ids = given[name].clone()
         ids[row, column] = 29
-        return not torch.allclose(features(**{name: ids})[at], y[at], atol=1e-5)
+        return features(**{name: ids})
 
-    y, every = features(), slice(None)
-    swapped = given["src"].clone()
-    swapped[0, :2] = swapped[0, :2].flip(0)
+    y = features()
+    places = (("src", 0, 3), ("src", 1, 6), ("tgt", 0, 1), ("tgt", 0, 4))
+    word, pad, past, last = (other(*at) for at in places)
+    swapped = features(src=given["src"][:, [1, 0, 2, 3, 4, 5, 6]])
+
+    def moved(seen: Tensor, *at: Any) -> bool:
+        return not torch.allclose(seen[at], y[at], atol=1e-5)
+
     return {
         "shapes": [list(y.shape), list(model.generator(y).shape)],
         "repeats": torch.equal(y, features()),
-        "sees_source": changes("src", 0, 3, (0,)),
-        "sees_padding": changes("src", 1, 6, (1,)),
-        "sees_past": changes("tgt", 0, 1, (0, 4)),
-        "sees_future": changes("tgt", 0, 4, (0, slice(4))),
-        "sees_order": not torch.allclose(features(src=swapped)[0], y[0], atol=1e-5),
-        "sees_other_rows": changes("src", 0, 3, (1, every)) or changes("tgt", 0, 1, (1, every)),
+        "sees_source": moved(word, 0),
+        "sees_padding": moved(pad, 1),
+        "sees_past": moved(past, 0, 4),
+        "sees_future": moved(last, 0, slice(4)),
+        "sees_order": moved(swapped, 0),
+        "sees_other_rows": moved(word, 1) or moved(past, 1),
     }
 
 
