@@ -66,7 +66,9 @@ def grade_step(root: Path, step: Step, seed: int) -> Graded:
             texts[mistake.slug] = mistake.applied_to(solution)
         except ValueError as e:
             unfit[mistake.slug] = str(e)
-    graded = Graded(step, verdict(stub_of(solution, step.number)), verdict(solution), unfit=unfit)
+    stub = verdict(stub_of(solution, step.number))
+    # A step that has run its probes holds on to them; a copy travels light.
+    graded = Graded(replace(step), stub, verdict(solution), unfit=unfit)
     if not unfit:
         graded.mistakes.update({slug: verdict(text) for slug, text in texts.items()})
         honest = variations(root, step.slug)
