@@ -248,7 +248,7 @@ def test_the_command_tells_of_every_rule_and_passes_a_step_in_order(
     assert main() == 0
     out = capsys.readouterr().out
     assert all(say(f"gate.rule.{rule}", "en") in out for rule in RULES)
-    assert "1 steps, " in out
+    assert "steps: 1, known mistakes: " in out
     assert "nothing to mend" in out
 
 

@@ -65,5 +65,5 @@ def _print_table(kit: Kit, found: list[Outcome], lang: Language) -> None:
     mistakes = sum(len(graded.mistakes) for graded in kit.graded)
     variations = sum(len(graded.variations) for graded in kit.graded)
     looked_at = {"steps": len(kit.steps), "mistakes": mistakes, "variations": variations}
-    print(f"\n{say('gate.looked_at', lang, **looked_at)}: ", end="")
+    print(f"\n{say('gate.looked_at', lang, **looked_at)}")
     print(say("gate.shut" if count else "gate.open", lang, count=count))
