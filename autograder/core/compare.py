@@ -25,7 +25,7 @@ class Difference:
 
 
 def difference(asked: Observation, seen: Observation, tolerance: float) -> Difference | None:
-    """The first difference, in the order in which the probe of `asked` wrote its values; None where they agree."""
+    """The first difference, in the order of the values in `asked`; None where they agree."""
     for key in STOPPED:
         if key in seen.values and key not in asked.values:
             return _stopped(key, seen.values[key])
@@ -46,7 +46,7 @@ def equal(one: Observation, two: Observation, tolerance: float) -> bool:
 
 
 def distance(asked: Tensor, seen: Tensor) -> float:
-    """Largest difference, relative to 1 + the largest number asked for; infinite for another shape or NaN."""
+    """Largest difference over 1 + the largest number asked; infinite for another shape or NaN."""
     if asked.shape != seen.shape:
         return math.inf
     if not asked.numel():

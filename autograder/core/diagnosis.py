@@ -14,7 +14,7 @@ from autograder.core.step import Check, Misconception, Step
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """`named`: check -> slugs of mistakes. `carried`: check -> slugs of mistakes under which it is passed."""
+    """Slugs of mistakes by check: those named there, and those under which it is passed."""
 
     named: dict[str, tuple[str, ...]]
     carried: dict[str, tuple[str, ...]]

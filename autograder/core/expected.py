@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import warnings
 from collections.abc import Iterable
 from functools import cache, lru_cache
@@ -11,7 +12,7 @@ from autograder.core.draw import Draw
 from autograder.core.observation import Observation
 from autograder.core.probing import observe
 from autograder.core.step import Misconception, Step, find_step
-from autograder.core.subject import Source, Subject, reference, trusted
+from autograder.core.subject import Source, Subject, trusted
 
 _Terms = tuple[str, ...]
 
@@ -46,7 +47,7 @@ def _observed(
     step: str, slugs: tuple[str, ...] | None, probe: str, seed: int, absent: _Terms
 ) -> Observation:
     found = find_step(step)
-    subject = _reference(step) if slugs is None else _variant(step, slugs)
+    subject = reference(found.slug) if slugs is None else _variant(step, slugs)
     assert subject is not None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a mistake may provoke one of torch's
@@ -54,9 +55,10 @@ def _observed(
 
 
 @cache
-def _reference(step: str) -> Subject:
-    """One for all probes: its weights are read once."""
-    return reference(find_step(step))
+def reference(slug: str) -> Subject:
+    """The reference package's piece: one for all probes, so that its weights are read once."""
+    module = importlib.import_module(f"transformer_ref.{slug}")
+    return Subject(vars(module), "reference")
 
 
 @cache

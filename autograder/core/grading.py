@@ -1,4 +1,4 @@
-"""The heart: run the probes on a subject, compare with the reference, name mistakes, give the verdict."""
+"""The heart: probe a subject, compare with the reference, name mistakes, give the verdict."""
 
 from __future__ import annotations
 
@@ -136,8 +136,8 @@ def _verdict(
     differs = differences[check.name]
     slugs = diagnosis.named.get(check.name, ())
     findings = (_told(differs), *(Finding("mistake", {"mistake": s}) for s in slugs))
-    state: State = "error" if differs.kind == "unusable" else "failed"
-    return replace(blank, state=state, points=0, findings=findings, misconceptions=slugs)
+    broken: State = "error" if differs.kind == "unusable" else "failed"
+    return replace(blank, state=broken, points=0, findings=findings, misconceptions=slugs)
 
 
 def _told(differs: Difference) -> Finding:

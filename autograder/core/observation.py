@@ -17,12 +17,12 @@ _LONGEST_TEXT = 1 << 20
 
 
 class Malformed(ValueError):
-    """Bytes that are no observation: the subject's process wrote something else, or stopped half way."""
+    """Bytes that are no observation: something else was written, or the writer stopped half way."""
 
 
 @dataclass(frozen=True)
 class Raised:
-    """An exception of the subject's: its type and text, and the innermost line of the learner's own file."""
+    """The subject's exception: type, text, and the innermost line of the learner's own file."""
 
     kind: str
     message: str
@@ -33,7 +33,7 @@ class Raised:
 
 @dataclass(frozen=True)
 class Odd:
-    """What stood where an ordinary tensor was asked for: `kind` says what it is, e.g. 'tuple of 3'."""
+    """What stood where an ordinary tensor was asked for; `kind` says what, e.g. 'tuple of 3'."""
 
     kind: str
 
@@ -43,9 +43,9 @@ Value = Tensor | Raised | Odd | None | bool | int | float | str | list[Any] | di
 
 @dataclass
 class Observation:
-    """Named values, and the `terms` under which they were seen (a bias that the subject does not have).
+    """Named values, and the `terms` under which they were seen (a bias the subject does not have).
 
-    The reference is then probed on the same terms, so that a convention the step leaves open costs nothing.
+    The reference is then probed on the same terms, so that what the step leaves open costs nothing.
     """
 
     values: dict[str, Value] = field(default_factory=dict)
@@ -65,7 +65,7 @@ STOPPED = ("raised", "unreadable", "unusable")
 
 
 def encode(observation: Observation) -> bytes:
-    """One frame: lengths, JSON, safetensors. Tensors are copied, so views and shared memory are fine."""
+    """One frame: lengths, JSON, safetensors. Tensors are copied: views are fine."""
     tensors = {k: v for k, v in observation.values.items() if isinstance(v, Tensor)}
     plain = {k: _to_plain(v) for k, v in observation.values.items() if k not in tensors}
     head = {
@@ -174,7 +174,7 @@ def see(value: Any) -> Value:
 
 
 def apart(one: Any, two: Any) -> Value:
-    """The difference of two results that should be the same, or what is no tensor, or their shapes."""
+    """The difference of two results that should be equal; or what is no tensor, or both shapes."""
     first, second = see(one), see(two)
     if not isinstance(first, Tensor) or not isinstance(second, Tensor):
         return second if isinstance(first, Tensor) else first

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from autograder.core.draw import Draw
 from autograder.core.observation import Observation, Value
 from autograder.core.settings import plain_torch
-from autograder.core.subject import Subject, Unusable, raised
-from autograder.weights.scalars import Unreadable
+from autograder.core.subject import Subject, Unreadable, Unusable, raised
 
 if TYPE_CHECKING:
     from autograder.core.step import Probe

@@ -1,4 +1,4 @@
-"""A step as data: number, exports, checks, misconceptions and texts, found by scanning `autograder/steps`."""
+"""A step as data: exports, checks, misconceptions, texts; found by scanning `autograder/steps`."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class NoSuchStep(LookupError):
 class Check:
     """A probe with points.
 
-    `sees` are the observed values it compares; none means all. The `main` check is what calling torch's ready-made
-    part costs. `labels` tell the learner what an observed value is.
+    `sees` are the observed values it compares; none means all. The `main` check is what calling
+    torch's ready-made part costs. `labels` tell the learner what an observed value is.
     """
 
     name: str
@@ -59,10 +59,10 @@ class Misconception:
     """A known mistake: edits of the model solution, each replacing text that is found exactly once,
     or a `definition` that takes the place of the solution's own of that name.
 
-    `convention` is one that other people follow on purpose: it costs its own check and is then carried.
-    `advice` is the reason why no graded check catches it. `telling` says that the exception it raises
-    is proof enough of this mistake. `shows` are the checks that it fails, where looking is costly: it
-    is looked for nowhere else.
+    `convention` is one that other people follow on purpose: it costs its own check and is then
+    carried. `advice` is the reason why no graded check catches it. `telling` says that the
+    exception it raises is proof enough of this mistake. `shows` are the checks that it fails, where
+    looking is costly: it is looked for nowhere else.
     """
 
     slug: str
@@ -93,7 +93,8 @@ class Misconception:
 class Step:
     """One lesson of the course; `slug` names its files in every place.
 
-    Calling one of `ready_made` (dotted paths in torch) costs the main check; an export in `allowed` may be torch's own.
+    Calling one of `ready_made` (dotted paths in torch) costs the main check; an export in `allowed`
+    may be torch's own.
     """
 
     number: int
@@ -163,7 +164,7 @@ def find_step(name: str | int) -> Step:
 
 
 def given_to(step: Step) -> dict[str, str]:
-    """The pieces of earlier steps: export -> slug of the module of `transformer_ref` that holds it."""
+    """The pieces of earlier steps: export -> slug of the reference module that holds it."""
     return {e: s.slug for s in all_steps() if s.number < step.number for e in s.exports}
 
 

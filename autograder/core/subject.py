@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import importlib
 import linecache
 import sys
 from collections.abc import Mapping, Sequence
@@ -17,7 +16,6 @@ from torch import Tensor
 
 from autograder.core.compare import kind_of
 from autograder.core.observation import Raised, see
-from autograder.core.step import Step
 from autograder.core.verdict import Finding
 
 
@@ -51,6 +49,15 @@ def _line_at(data: bytes, position: int) -> int:
     return data[:position].count(b"\n") + 1
 
 
+class Unreadable(Exception):
+    """It could not be seen which weight does what; `reason` and `facts` are what was seen."""
+
+    def __init__(self, reason: str, **facts: object) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.facts = facts
+
+
 class Unusable(Exception):
     """An export that cannot be probed: `problem` names the reason in the message catalogue."""
 
@@ -63,8 +70,8 @@ class Unusable(Exception):
 class Subject:
     """Exports by name (`subject.attention`), and what the probes noted about them.
 
-    `memo` keeps maps of weights that were read; `terms` what the subject was found to lack. The exports in `allowed` may
-    be torch's own.
+    `memo` keeps maps of weights that were read; `terms` what the subject was found to lack. The
+    exports in `allowed` may be torch's own.
     """
 
     def __init__(
@@ -107,12 +114,6 @@ def ordinary(value: object) -> None:
         raise Unusable("not_tensor", kind=kind_of(seen))
 
 
-def reference(step: Step) -> Subject:
-    """The reference package's piece."""
-    module = importlib.import_module(f"transformer_ref.{step.slug}")
-    return Subject(vars(module), "reference")
-
-
 def trusted(source: Source, label: str) -> Subject:
     """The kit's own text (the solution, or a misconception of it), executed here and now."""
     module = ModuleType(label)
@@ -121,7 +122,7 @@ def trusted(source: Source, label: str) -> Subject:
 
 
 def load(source: Source, name: str, allowed: Sequence[str] = ()) -> Subject:
-    """Execute a learner's text as a module called `name`. Only ever called where learners' code runs.
+    """Execute a learner's text as a module called `name`; only where learners' code may run.
 
     Whatever the text raises is let through; `raised` turns it into an observation.
     """

@@ -12,7 +12,7 @@ SCHEMA = 1
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing to tell: `text` is a key of the message catalogue, `facts` fill its placeholders."""
+    """One thing to tell: `text` is a key of the texts, `facts` fill its placeholders."""
 
     text: str
     facts: dict[str, Any] = field(default_factory=dict)
@@ -22,9 +22,9 @@ class Finding:
 class CheckVerdict:
     """What became of one check.
 
-    passed: the observation agrees. failed: it does not, or the learner's code raised. error: the code could not be
-    run (syntax, import, a missing name, a dead process). timeout: it did not come back. skipped: not tried, since an
-    earlier check already told why.
+    passed: the observation agrees. failed: it does not, or the learner's code raised. error: the
+    code could not be run (syntax, import, a missing name, a dead process). timeout: it did not come
+    back. skipped: not tried, since an earlier check already told why.
     """
 
     check: str
@@ -39,7 +39,7 @@ class CheckVerdict:
 
 @dataclass(frozen=True)
 class Verdict:
-    """All checks of one step on one subject, and what the subject printed meanwhile (cut, not escaped).
+    """All checks of one step on one subject, and what it printed meanwhile (cut, not escaped).
 
     `filename` is the one that findings give lines of.
     """

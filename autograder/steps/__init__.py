@@ -1,1 +1,1 @@
-"""One pair of files a step: `<slug>.py` holds its probes, `<slug>.toml` its checks, texts and misconceptions."""
+"""Two files a step: `<slug>.py` holds its probes, `<slug>.toml` checks, texts, misconceptions."""

@@ -7,10 +7,10 @@ from torch import Tensor, nn
 
 from autograder.core.draw import Draw
 from autograder.core.observation import Value
-from autograder.core.recorder import Record
-from autograder.core.stacks import stack_seen
 from autograder.core.subject import Subject
-from autograder.core.wiring import Layer, connected, dropping, parameters, settled
+from autograder.wiring.layer import Layer, connected, dropping, parameters, settled
+from autograder.wiring.recorder import Record
+from autograder.wiring.stack import stack_seen
 
 PARTS = ("self_attn", "feed_forward")
 

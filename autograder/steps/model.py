@@ -9,14 +9,13 @@ import torch
 from torch import Tensor
 
 from autograder.core.draw import Draw
-from autograder.core.expression import Expressions, Part
 from autograder.core.observation import Value, apart, see
-from autograder.core.subject import Subject, Unusable
+from autograder.core.subject import Subject, Unreadable, Unusable
 from autograder.weights import settle
 from autograder.weights.generator import traits
-from autograder.weights.scalars import Unreadable
 from autograder.weights.start import equal_starts, start_of
-from autograder.weights.whole import (
+from autograder.wiring.expression import Expressions, Part
+from autograder.wiring.whole import (
     PARTS,
     as_module,
     count,

@@ -12,9 +12,8 @@ from torch.nn.parameter import is_lazy
 from autograder.core.draw import Draw
 from autograder.core.observation import Odd, Value, apart, see
 from autograder.core.probing import attempt
-from autograder.core.subject import Subject
+from autograder.core.subject import Subject, Unreadable
 from autograder.weights import settle
-from autograder.weights.scalars import Unreadable
 
 # Batch, queries and keys of the calls: no two alike, and none a number of heads or their width.
 _B, _LQ, _LK = 2, 6, 8

@@ -10,9 +10,9 @@ from torch import Tensor, nn
 
 from autograder.core.draw import Draw
 from autograder.core.observation import Value, apart, see
-from autograder.core.subject import Subject
+from autograder.core.subject import Subject, Unreadable
 from autograder.weights import settle
-from autograder.weights.scalars import Unreadable, idle
+from autograder.weights.scalars import idle
 
 
 def norm_parameters(subject: Subject, draw: Draw) -> dict[str, Value]:

@@ -1,1 +1,1 @@
-"""Which trainable scalar plays which role, found by behaviour; canonical weights, written through that map."""
+"""Which trainable scalar plays which role, found by behaviour; the grader's weights put there."""

@@ -12,9 +12,10 @@ import torch
 from torch import Tensor
 
 from autograder.core.draw import Draw
+from autograder.core.subject import Unreadable
 from autograder.weights import codes
 from autograder.weights.layers import Map, Shape, fill, read_layers
-from autograder.weights.scalars import Call, Scalars, Unreadable
+from autograder.weights.scalars import Call, Scalars
 
 _NAMES = {"W_in": "W_v", "b_in": "b_v", "W_out": "W_o", "b_out": "b_o"}
 

@@ -1,7 +1,7 @@
 """Group testing: find out of n which one something belongs to, with few yes-or-no passes.
 
-Each of the n gets a code word, a set of passes; all words have the same weight, so no word holds another, and what
-answers in the passes of two words is seen to belong to several.
+Each of the n gets a code word, a set of passes; all words have the same weight, so no word holds
+another, and what answers in the passes of two words is seen to belong to several.
 """
 
 from __future__ import annotations

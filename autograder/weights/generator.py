@@ -11,9 +11,10 @@ import torch
 from torch import Tensor, nn
 
 from autograder.core.draw import Draw
+from autograder.core.subject import Unreadable
 from autograder.weights import codes
 from autograder.weights.layers import Map, fill
-from autograder.weights.scalars import Call, Scalars, Unreadable
+from autograder.weights.scalars import Call, Scalars
 
 # The logarithm of a softmax, in two pieces, rounds: rows that keep still are felt by 1e-6.
 _FELT = 1e-4

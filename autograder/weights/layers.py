@@ -12,8 +12,9 @@ import torch
 from torch import Tensor
 
 from autograder.core.draw import Draw
+from autograder.core.subject import Unreadable
 from autograder.weights import codes
-from autograder.weights.scalars import Call, Scalars, Unreadable
+from autograder.weights.scalars import Call, Scalars
 
 
 @dataclass

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from autograder.core.draw import Draw
+from autograder.core.subject import Unreadable
 from autograder.weights import codes
 from autograder.weights.layers import Map, fill
-from autograder.weights.scalars import Call, Scalars, Unreadable
+from autograder.weights.scalars import Call, Scalars
 
 
 @dataclass

@@ -8,17 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from autograder.core.draw import Draw
+from autograder.core.subject import Unreadable
 
 Call = Callable[..., Tensor]
-
-
-class Unreadable(Exception):
-    """It could not be seen which weight does what; `reason` and `facts` are what was seen."""
-
-    def __init__(self, reason: str, **facts: object) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.facts = facts
 
 
 class Scalars:

@@ -9,12 +9,12 @@ import torch
 from torch import Tensor, nn
 
 from autograder.core.draw import Draw
-from autograder.core.subject import Subject, Unusable, ordinary
+from autograder.core.subject import Subject, Unreadable, Unusable, ordinary
 from autograder.weights.attention import read_attention
 from autograder.weights.generator import read_generator
 from autograder.weights.layers import Map, Shape, read_layers
 from autograder.weights.norm import read_norm
-from autograder.weights.scalars import Call, Scalars, Unreadable
+from autograder.weights.scalars import Call, Scalars
 from autograder.weights.table import TableMap, read_table
 
 Build = Callable[[float], Any]  # dropout -> module

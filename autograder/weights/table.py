@@ -12,9 +12,10 @@ import torch
 from torch import Tensor
 
 from autograder.core.draw import Draw
+from autograder.core.subject import Unreadable
 from autograder.weights import codes
 from autograder.weights.layers import Map
-from autograder.weights.scalars import Call, Scalars, Unreadable
+from autograder.weights.scalars import Call, Scalars
 
 PAD = 2  # the kit's padding id: its row may be trained or not, and is never looked at
 

@@ -1,4 +1,4 @@
-"""What holds for every step: sound data, full marks for the solution, every known mistake caught and named."""
+"""What holds for every step: sound data, a right solution, every mistake caught and named."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from torch import Tensor
 
 from autograder.core.compare import distance
 from autograder.core.draw import Draw
-from autograder.core.expected import Expected
+from autograder.core.expected import Expected, reference
 from autograder.core.grading import grade
 from autograder.core.observation import STOPPED, Observation
 from autograder.core.probing import observe
 from autograder.core.step import Misconception, Step, all_steps, find_step
-from autograder.core.subject import Source, reference
+from autograder.core.subject import Source
 
 STEPS = all_steps()
 MISTAKES = [(s, m) for s in STEPS for m in s.misconceptions]
@@ -47,7 +47,7 @@ def test_names_are_unique_and_checks_cover_the_exports(step: Step) -> None:
 @by_step
 def test_the_reference_is_observed_in_full_and_every_value_has_a_label(step: Step) -> None:
     for check in step.checks:
-        seen = observe(step.probes[check.probe], reference(step), Draw(1)).only(check.sees)
+        seen = observe(step.probes[check.probe], reference(step.slug), Draw(1)).only(check.sees)
         assert seen.values, check.name
         assert not set(seen.values) & set(STOPPED), (check.name, seen.values)
         assert set(check.sees) <= set(seen.values), check.name
@@ -97,7 +97,7 @@ def _caught_and_named(step: Step, mistake: Misconception, seed: int) -> None:
 @by_mistake
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_a_known_mistake_misses_by_far(step: Step, mistake: Misconception, seed: int) -> None:
-    """On some check that fails: a hundred times the tolerance, or a difference that is none of degree."""
+    """On some failed check by a hundred tolerances, or by a difference that is none of degree."""
     margins = [
         _margin(
             Expected(step, seed).right(c.probe, {}).only(c.sees),

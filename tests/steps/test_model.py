@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from autograder.core.draw import Draw
-from autograder.core.expected import Expected
+from autograder.core.expected import Expected, reference
 from autograder.core.grading import grade
 from autograder.core.probing import observe
 from autograder.core.step import find_step
-from autograder.core.subject import Source, Subject, reference, trusted
+from autograder.core.subject import Source, Subject, trusted
 from autograder.core.verdict import Verdict
 
 STEP = find_step(9)
@@ -154,7 +154,7 @@ def _started(how: str) -> Subject:
 def _errors(subject: Subject, draws: range, alike: bool) -> list[int]:
     """The seeds with which its start is not told to be like the reference's, or unlike it."""
     probe = STEP.probes["model_start"]
-    asked = observe(probe, reference(STEP), Draw(0)).values
+    asked = observe(probe, reference(STEP.slug), Draw(0)).values
     return [s for s in draws if (observe(probe, subject, Draw(s)).values == asked) != alike]
 
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from autograder.core.draw import Draw
-from autograder.core.subject import Subject
+from autograder.core.subject import Subject, Unreadable
 from autograder.weights import settle
 from autograder.weights.generator import read_generator
-from autograder.weights.scalars import Scalars, Unreadable
+from autograder.weights.scalars import Scalars
 
 WAYS = {
     "log_softmax": lambda z: z.log_softmax(-1),

@@ -12,9 +12,9 @@ from torch import nn
 
 from autograder.core.compare import distance
 from autograder.core.draw import Draw
-from autograder.core.subject import Source, Subject, trusted
+from autograder.core.subject import Source, Subject, Unreadable, trusted
 from autograder.weights import settle
-from autograder.weights.scalars import Scalars, Unreadable
+from autograder.weights.scalars import Scalars
 from transformer_ref import LayerNorm
 
 TEXT = (Path(__file__).parents[1] / "steps" / "residual_builds.py").read_text(encoding="utf-8")

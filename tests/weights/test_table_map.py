@@ -10,9 +10,8 @@ from torch import Tensor, nn
 
 from autograder.core.compare import distance
 from autograder.core.draw import Draw
-from autograder.core.subject import Source, Subject, trusted
+from autograder.core.subject import Source, Subject, Unreadable, trusted
 from autograder.weights import settle
-from autograder.weights.scalars import Unreadable
 from autograder.weights.table import PAD, probed
 from transformer_ref import Embeddings
 

@@ -11,9 +11,9 @@ from torch import Tensor, nn
 from autograder.core.compare import kind_of
 from autograder.core.draw import Draw
 from autograder.core.observation import Value, see
-from autograder.core.recorder import Call, Record, own_parameters, parts_of
 from autograder.core.subject import Unusable
-from autograder.weights.sums import Sums, Told
+from autograder.wiring.formula import Sums, Told
+from autograder.wiring.recorder import Call, Record, own_parameters, parts_of
 
 NEVER = "—"  # stands for a call that was not made
 

@@ -9,9 +9,9 @@ import torch
 from torch import nn
 
 from autograder.core.observation import Value
-from autograder.core.recorder import Call, Record, own_parameters, parts_of
-from autograder.core.wiring import NEVER, Tensors, tell, unfelt
-from autograder.weights.sums import Sums
+from autograder.wiring.formula import Sums
+from autograder.wiring.layer import NEVER, Tensors, tell, unfelt
+from autograder.wiring.recorder import Call, Record, own_parameters, parts_of
 
 
 def stack_seen(

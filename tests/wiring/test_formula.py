@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from autograder.core.draw import Draw
-from autograder.weights.sums import Sums
+from autograder.wiring.formula import Sums
 
 SHAPE = (2, 7, 13)
 NAMES = ("x", "a", "b")

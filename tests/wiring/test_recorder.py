@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from autograder.core.draw import Draw
-from autograder.core.recorder import Record, own_parameters, parts_of
+from autograder.wiring.recorder import Record, own_parameters, parts_of
 
 SHAPE = (2, 7, 13)
 COPIES = {
