@@ -26,7 +26,7 @@ def shape(subject: Subject, draw: Draw) -> dict[str, Value]:
 def parameters(subject: Subject, draw: Draw) -> dict[str, Value]:
     """How many trainable numbers there are, and how many of them do nothing."""
     d_model, d_ff = _sizes(draw)
-    network = subject.PositionwiseFeedForward(d_model, d_ff, 0.0).eval()
+    network = subject.PositionwiseFeedForward(d_model, d_ff).eval()  # dropout has a default
     x = draw.uniform("dry", 2, 3, d_model)
     network(x.clone())
     count = sum(p.numel() for p in network.parameters() if p.requires_grad)

@@ -61,7 +61,7 @@ def container(subject: Subject, draw: Draw) -> dict[str, Value]:
 def parameters(subject: Subject, draw: Draw) -> dict[str, Value]:
     """How many trainable numbers there are."""
     h, d_model = _sizes(draw)
-    module = subject.MultiHeadedAttention(h, d_model, 0.0)
+    module = subject.MultiHeadedAttention(h, d_model)  # dropout has a default
     if any(is_lazy(p) for p in module.parameters()):
         module(*_inputs(draw, "dry", 1, 1, 1, d_model))
     return {"count": sum(p.numel() for p in module.parameters() if p.requires_grad)}

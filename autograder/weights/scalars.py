@@ -68,6 +68,8 @@ class Scalars:
 def idle(module: nn.Module, x: Tensor, draw: Draw) -> int:
     """How many trainable scalars the output for x does not depend on; values are re-drawn.
 
+    0 where the output is no tensor, or one without a gradient.
+
     Args:
         x: positive, so that with positive weights no ReLU is dead.
     """
@@ -76,5 +78,7 @@ def idle(module: nn.Module, x: Tensor, draw: Draw) -> int:
     scalars = Scalars(module)
     scalars.write(draw.uniform("idle/weights", scalars.count) / x.shape[-1])
     output = module(x)
+    if not isinstance(output, Tensor) or not output.requires_grad:
+        return 0  # nothing can be seen there, and other checks tell why
     felt = scalars.gradient(output, draw.uniform("idle/cotangent", *output.shape))
     return int((felt == 0).sum())

@@ -19,7 +19,7 @@ HonestPasses = Callable[[], None]
 
 BRIEF = Limits(load=2.0, probe=0.6, step=4.0)
 CHECKS = {c.name for c in find_step(4).checks}
-IN_TRAINING = {"parameters", "dropout", "scaling"}  # the checks that call the module in train mode
+IN_TRAINING = {"dropout", "scaling"}  # the checks that call the module in train mode
 
 
 def lost(verdict: Verdict) -> dict[str, CheckVerdict]:
