@@ -58,7 +58,7 @@ def test_dying_costs_the_checks_that_die(
     verdict = graded(network(top=IS_OPEN, forward=f"if self.training:\n    {forward}"))
     assert lost(verdict).keys() == IN_TRAINING
     assert {c.state for c in lost(verdict).values()} == {"error"}
-    assert verdict.points == 6
+    assert verdict.points == 8
     honest_passes()
 
 
@@ -97,9 +97,9 @@ def test_hanging_is_stopped(graded: Graded, network: Network, forward: str) -> N
     started = time.monotonic()
     verdict = graded(network(forward=forward), limits=BRIEF)
     assert time.monotonic() - started < 2.5
-    assert lost(verdict)["parameters"].state == "timeout"
+    assert lost(verdict)["dropout"].state == "timeout"
     assert verdict.checks[0].state == "passed"  # seen before
-    others = {c.state for name, c in lost(verdict).items() if name != "parameters"}
+    others = {c.state for name, c in lost(verdict).items() if name != "dropout"}
     assert others == {"skipped"}
 
 
