@@ -90,4 +90,4 @@ def test_the_rules_about_files_hold_for_the_copy(checkout: Path):
     """So that the test above tells of the new step, and not of the copy."""
     kit = Kit(checkout)
     assert {step.slug for step in kit.all_steps} == {"masks", "feed_forward"}
-    assert not [p for rule in ("files", "stale", "slugs") for p in RULES[rule](kit)]
+    assert not [p for rule in ("files", "fresh", "slugs") for p in RULES[rule](kit)]
