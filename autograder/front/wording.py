@@ -20,6 +20,7 @@ LANGUAGES: tuple[Language, ...] = ("en", "ko")
 
 # The first of these that is set says which language the reader has.
 _SETTINGS = ("AUTOGRADER_LANG", "LC_ALL", "LC_MESSAGES", "LANG")
+_CLAIMED = ("unreadable.", "unusable.")  # findings whose facts come from the learner's process
 _LONGEST = 300  # characters of a learner's text in one place
 
 
@@ -51,6 +52,8 @@ def tell(finding: Finding, step: Step, lang: str, *, check: str = "", file: str 
     facts = {"file": file, "message": "", "code": "", **finding.facts}
     if "key" in facts:
         facts["label"] = _label(step, check, str(facts["key"]), lang)
+    if finding.text.startswith(_CLAIMED):
+        return _without_gaps(texts()[_key(finding)][lang].format_map(_Claims(facts, lang)))
     if "mistake" in facts:
         mistake = step.misconception(str(facts["mistake"]))
         facts |= {"name": mistake.name[lang], "question": mistake.question[lang]}
@@ -61,6 +64,16 @@ def tell(finding: Finding, step: Step, lang: str, *, check: str = "", file: str 
     if finding.text == "difference.kind":
         facts |= {k: _kind(str(facts[k]), lang) for k in ("seen", "asked")}
     return _without_gaps(say(_key(finding), lang, **facts))
+
+
+class _Claims(dict[str, str]):
+    """Facts that the learner's process claims: any of them may be missing, or be anything."""
+
+    def __init__(self, facts: Mapping[str, object], lang: str) -> None:
+        super().__init__({k: shown(v, lang) for k, v in facts.items()})
+
+    def __missing__(self, key: str) -> str:
+        return "?"
 
 
 def tell_fault(error: BaseException, lang: str) -> str:
@@ -121,6 +134,8 @@ def _flat(data: dict[str, Any], prefix: str) -> list[tuple[str, Words]]:
 
 def _key(finding: Finding) -> str:
     key = finding.text
+    if key.startswith(_CLAIMED):
+        return key if key in texts() else f"{key.split('.')[0]}.other"
     if finding.facts.get("line", 0) is None or finding.facts.get("where") == []:
         key += "_nowhere"
     if key == "difference.kind" and finding.facts["asked"] != "tensor":

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 
 from autograder.core.given import NotGiven, only_given
 from autograder.core.grading import grade
@@ -191,3 +192,12 @@ def test_given_pieces_may_use_ready_made_parts() -> None:
         assert used == []
         exec("from torch import nn\nnn.Linear(2, 2)", {"__name__": "learner"})
         assert used == ["torch.nn.Linear"]
+
+
+def test_the_watch_offers_no_way_past_it() -> None:
+    from autograder.core.ready_made import watched
+
+    with watched(["torch.nn.functional.scaled_dot_product_attention"]):
+        watching = torch.nn.functional.scaled_dot_product_attention
+        assert not hasattr(watching, "__wrapped__")
+    assert torch.nn.functional.scaled_dot_product_attention is not watching

@@ -166,3 +166,26 @@ def test_a_fault_of_the_kit_is_one_line():
         told = wording.tell_fault(e, "en")
     assert "RuntimeError: a b (test_wording.py, " in told
     assert "\n" not in told
+
+
+CLAIMS = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=8,
+)
+FACTS = st.sampled_from(
+    ["role", "asked", "found", "share", "where", "mistake", "key", "line", "kind", "export", "name"]
+)
+
+
+@given(
+    st.sampled_from(["unreadable", "unusable"]),
+    st.sampled_from(["size", "shared", "missing", "missing_close", "not_tensor", "never heard of"]),
+    st.dictionaries(FACTS, CLAIMS),
+)
+def test_whatever_a_process_claims_can_be_told(
+    kind: str, reason: str, facts: dict[str, object]
+) -> None:
+    finding = Finding(f"{kind}.{reason}", facts)
+    for lang in wording.LANGUAGES:
+        assert wording.tell(finding, STEP, lang, check="output", file="x.py").strip()
