@@ -42,7 +42,7 @@ def _noting(function: Callable[..., Any], note: Callable[[FrameType | None], Non
         note(sys._getframe(1))
         return function(*args, **kwargs)
 
-    del call.__wrapped__  # type: ignore[attr-defined]  # the way past the watch
+    del call.__wrapped__  # the way past the watch
     return call
 
 
