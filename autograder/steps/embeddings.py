@@ -64,7 +64,7 @@ def _trains(module: nn.Module, token: int) -> bool:
     weights = [p for p in module.parameters() if p.requires_grad]
     if not y.requires_grad or not weights:
         return False
-    slopes = torch.autograd.grad(y, weights, torch.ones_like(y), allow_unused=True)
+    slopes = torch.autograd.grad(y.sum(), weights, allow_unused=True)
     return any(g is not None and bool((g.to_dense() != 0).any()) for g in slopes)
 
 
@@ -121,7 +121,7 @@ def added(subject: Subject, draw: Draw) -> dict[str, Value]:
         return {**found, "gradient": see(y)}
     slope = None
     if y.requires_grad:
-        slope = torch.autograd.grad(y, leaf, weigh.to(y), allow_unused=True)[0]
+        slope = torch.autograd.grad((y * weigh).sum(), leaf, allow_unused=True)[0]
     return {**found, "gradient": (torch.zeros_like(x) if slope is None else slope) - weigh}
 
 
@@ -131,11 +131,24 @@ def kept_table(subject: Subject, draw: Draw) -> dict[str, Value]:
     count = _trainable(encoding)
     if not isinstance(own, Tensor):
         return {"count": count, "moves": own}
+    return {"count": count, "moves": _moves(encoding, x)}
+
+
+def _moves(encoding: Any, x: Tensor) -> bool:
+    """Whether what is added follows the module to another dtype and device.
+
+    A buffer that follows to bfloat16 follows anywhere. For all else "meta" is tried, which is sure
+    but has torch import a third of itself.
+    """
+    if any(True for _ in encoding.buffers()):
+        moved = encoding.to(torch.bfloat16)(x.to(torch.bfloat16))
+        if isinstance(moved, Tensor) and moved.dtype == torch.bfloat16:
+            return True
     try:
         moved = encoding.to("meta")(x.to("meta"))
     except Exception:  # torch refuses to add what lies in two places
-        moved = None
-    return {"count": count, "moves": isinstance(moved, Tensor) and moved.is_meta}
+        return False
+    return isinstance(moved, Tensor) and moved.is_meta
 
 
 def dropout(subject: Subject, draw: Draw) -> dict[str, Value]:
