@@ -13,13 +13,15 @@ from autograder.core.subject import Subject
 
 
 def shape(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """The shapes of masks of four sizes."""
+    """The shapes of masks of several sizes."""
     found: dict[str, Value] = {}
     for name, size in _sizes(draw).items():
         mask = see(subject.subsequent_mask(size))
         found[f"shape_{name}"] = list(mask.shape) if isinstance(mask, Tensor) else mask
     if isinstance(found["shape_2"], list) and found["shape_2"] == found["shape_7"]:
         return {"depends": False}  # whatever the shape is
+    mask = see(subject.subsequent_mask(_long(draw)))
+    found["shape_long"] = list(mask.shape) if isinstance(mask, Tensor) else mask
     return {"depends": True, **found}
 
 
@@ -53,6 +55,11 @@ def _sizes(draw: Draw) -> dict[str, int]:
     return {"1": 1, "2": 2, "7": 7, "other": draw.pick("size", (5, 6, 9, 11))}
 
 
+def _long(draw: Draw) -> int:
+    """Longer than a table for a few words, and than what an int8 can count."""
+    return draw.pick("long", (130, 137, 141))
+
+
 def _parts(
     subject: Subject, draw: Draw, name: str, part: Callable[[Tensor], Tensor], usual: int
 ) -> dict[str, Value]:
@@ -69,7 +76,21 @@ def _parts(
         where = part(torch.ones(size, size)) == 1
         if isinstance(square, Tensor) and bool((square[where] != usual).any()):
             found[f"whole_{kind}"] = square
-    return found
+    return {**found, f"{name}_long": _far(subject, draw, part, usual)}
+
+
+def _far(subject: Subject, draw: Draw, part: Callable[[Tensor], Tensor], usual: int) -> bool:
+    """Whether one part of a large mask is all `usual`.
+
+    It is granted where there is no such mask: that is the shape's matter.
+    """
+    size = _long(draw)
+    try:
+        square = _square(see(subject.subsequent_mask(size)), size)
+    except Exception:
+        return True
+    where = part(torch.ones(size, size)) == 1
+    return not isinstance(square, Tensor) or bool((square[where] == usual).all())
 
 
 def _square(mask: Value, size: int) -> Value:

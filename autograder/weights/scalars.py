@@ -60,7 +60,7 @@ class Scalars:
         weighed = (output * cotangent.to(output)).sum()
         found = torch.autograd.grad(weighed, self.parameters, retain_graph=keep, allow_unused=True)
         parts = [
-            torch.zeros(p.numel()) if g is None else g.reshape(-1).float()
+            torch.zeros(p.numel()) if g is None else g.to_dense().reshape(-1).float()
             for p, g in zip(self.parameters, found, strict=True)
         ]
         return torch.cat(parts)
@@ -83,3 +83,9 @@ def idle(module: nn.Module, x: Tensor, draw: Draw) -> int:
         return 0  # nothing can be seen there, and other checks tell why
     felt = scalars.gradient(output, draw.uniform("idle/cotangent", *output.shape))
     return int((felt == 0).sum())
+
+
+def in_common(one: nn.Module, two: nn.Module) -> int:
+    """How many trainable scalars of one module are the other's too."""
+    theirs = {id(p) for p in two.parameters()}
+    return sum(p.numel() for p in one.parameters() if p.requires_grad and id(p) in theirs)

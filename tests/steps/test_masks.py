@@ -31,7 +31,7 @@ RIGHT = {
         "mask = torch.zeros(size, size, dtype=torch.bool)\n"
         "    mask[tuple(torch.tril_indices(size, size))] = True\n    return mask.unsqueeze(dim=0)"
     ),
-    "2.4 cut from a table": "return torch.ones(1, 50, 50).tril().bool()[:, :size, :size]",
+    "2.4 cut from a table": "return torch.ones(1, 500, 500).tril().bool()[:, :size, :size]",
     "2.4 expanded view": (
         "i = torch.arange(size)\n"
         "    return (i.expand(1, size, size) <= i.view(1, size, 1).expand(1, size, size))"
@@ -289,6 +289,41 @@ def test_what_the_catalogue_does_not_hold_gets_no_name(name: str) -> None:
     verdict = graded(UNKNOWN[name])
     assert verdict.points < 10
     assert named(verdict) == set()
+
+
+# Right for a few words; and the checks that a long sentence costs.
+SHORT = {
+    "cut from a small table": (
+        "return torch.ones(1, 16, 16).tril().bool()[:, :size, :size]",
+        {"shape"},
+    ),
+    "positions counted in int8": (
+        "i = torch.arange(size, dtype=torch.int8)\n    return (i <= i[:, None])[None]",
+        {"future", "past"},
+    ),
+    "a window of twelve": (
+        "m = torch.ones(1, size, size)\n    return (m.tril() * m.triu(-12)) > 0",
+        {"past"},
+    ),
+    "a hundred at most": (
+        "m = torch.ones(1, size, size).tril() > 0\n    m[0, 100:] = True\n    return m",
+        {"future"},
+    ),
+    "no last word": (
+        "m = torch.ones(1, size, size).tril() > 0\n    m[0, 99:, 99:] &= size < 100\n"
+        "    m[0, 99:, 99:] |= torch.ones_like(m[0, 99:, 99:]).tril(-1)\n    return m",
+        {"diagonal"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_what_is_right_for_short_sentences_only_costs_what_it_gets_wrong(name: str) -> None:
+    body, checks = SHORT[name]
+    for seed in (1, 2):
+        verdict = graded(body, seed)
+        assert failed(verdict) == checks, seed
+        assert named(verdict) == set()
 
 
 def test_a_very_large_mask_is_told_by_its_shape() -> None:
