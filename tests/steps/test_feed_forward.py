@@ -69,16 +69,16 @@ def graded(choices: dict[str, str], seed: int) -> Verdict:
     return grade(STEP, Source(built(choices), "feed_forward.py"), seed=seed)
 
 
-def edited(*edits: tuple[str, str]) -> Verdict:
+def edited(*edits: tuple[str, str], seed: int = 6) -> Verdict:
     text = SOLUTION
     for find, replace in edits:
         assert text.count(find) == 1
         text = text.replace(find, replace)
-    return grade(STEP, Source(text, "feed_forward.py"), seed=6)
+    return grade(STEP, Source(text, "feed_forward.py"), seed=seed)
 
 
-def failed(verdict: Verdict) -> set[str]:
-    return {c.check for c in verdict.checks if c.state != "passed"}
+def failed(verdict: Verdict, *, advice: bool = True) -> set[str]:
+    return {c.check for c in verdict.checks if c.state != "passed" and (c.max_points or advice)}
 
 
 def named(verdict: Verdict) -> set[str]:
@@ -170,6 +170,138 @@ def test_what_the_catalogue_does_not_hold_gets_no_name(name: str) -> None:
     verdict = edited(*UNKNOWN[name])
     assert verdict.points < 10
     assert named(verdict) == set()
+
+
+HIDDEN = "hidden = self.dropout(hidden)"
+RELU = "hidden = hidden.relu()"
+MADE = "self.dropout = nn.Dropout(p=dropout)"
+
+# Wrong where no earlier probe looked, and the checks that it costs.
+QUIET: dict[str, tuple[list[tuple[str, str]], set[str]]] = {
+    "cut off in training": (
+        [("self.w_2(hidden)", "self.w_2(hidden.detach() if self.training else hidden)")],
+        {"gradients"},
+    ),
+    "a gradient straight through": (
+        [(RELU, "hidden = hidden + (hidden.relu() - hidden).detach()")],
+        {"gradients"},
+    ),
+    "a gradient on the negative side": (
+        [(RELU, "hidden = hidden.relu() + (0.1 * hidden - 0.1 * hidden.detach())")],
+        {"gradients"},
+    ),
+    "a gradient on the negative side, in training": (
+        [(RELU, "hidden = hidden.relu() + self.training * (hidden - hidden.detach())")],
+        {"gradients"},
+    ),
+    "a gradient turned round": (
+        [("hidden = self.w_1(x)", "hidden = self.w_1(2 * x.detach() - x)")],
+        {"gradients"},
+    ),
+    "whole tokens dropped": ([(MADE, MADE.replace("Dropout", "Dropout1d"))], {"dropout"}),
+    "a coin a token": (
+        [(HIDDEN, "hidden = hidden * self.dropout(torch.ones_like(hidden[..., :1]))")],
+        {"dropout"},
+    ),
+    "a mask a sentence": (
+        [(HIDDEN, "hidden = hidden * self.dropout(torch.ones_like(hidden[:, :1]))")],
+        {"dropout"},
+    ),
+    "a coin a sentence": (
+        [(HIDDEN, "hidden = hidden * self.dropout(torch.ones_like(hidden[:, :1, :1]))")],
+        {"dropout"},
+    ),
+    "a mask for all sentences": (
+        [(HIDDEN, "hidden = hidden * self.dropout(torch.ones_like(hidden[:1]))")],
+        {"dropout"},
+    ),
+    "one coin": ([(HIDDEN, "hidden = hidden * self.dropout(torch.ones(1))")], {"dropout"}),
+    "the same units at each call": (
+        [(RELU, RELU + "\n        torch.manual_seed(1)")],
+        {"dropout"},
+    ),
+    "the same units for each shape": (
+        [
+            (
+                HIDDEN,
+                'kept = self.__dict__.setdefault("kept", {})\n'
+                "        if self.training and hidden.shape not in kept:\n"
+                "            kept[hidden.shape] = self.dropout(torch.ones_like(hidden))\n"
+                "        hidden = hidden * kept[hidden.shape] if self.training else hidden",
+            )
+        ],
+        {"dropout"},
+    ),
+    "x changed in training": (
+        [
+            (
+                "return self.w_2(hidden)",
+                "y = self.w_2(hidden)\n        x.data *= not self.training\n        return y",
+            )
+        ],
+        {"output"},
+    ),
+    "layers in common": (
+        [
+            ("class Posi", "shared = {}\n\n\nclass Posi"),
+            (MADE, MADE + "\n        self.w_1 = shared.setdefault((d_model, d_ff), self.w_1)"),
+        ],
+        {"parameters"},
+    ),
+    "a first bias that is frozen": (
+        [(MADE, MADE + "\n        self.w_1.bias.requires_grad_(False)")],
+        {"parameters"},
+    ),
+    "all frozen": (
+        [(MADE, MADE + "\n        self.requires_grad_(False)")],
+        {"parameters"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", QUIET)
+def test_what_is_wrong_where_few_look_costs_one_check_and_gets_no_name(name: str) -> None:
+    edits, checks = QUIET[name]
+    for seed in (1, 6):
+        verdict = edited(*edits, seed=seed)
+        assert failed(verdict, advice=False) == checks, seed
+        assert named(verdict) <= {"input-detached"}, seed
+
+
+STARTS = {
+    "a last layer of zeros": "nn.init.zeros_(self.w_2.weight)\n        self.w_2.bias.data.zero_()",
+    "all zeros": "[nn.init.zeros_(p) for p in self.parameters()]",
+    "large": "[nn.init.normal_(p, std=5) for p in self.parameters()]",
+    "dead": "nn.init.constant_(self.w_1.bias, -9.0)",
+}
+
+
+@pytest.mark.parametrize("name", STARTS)
+def test_it_does_not_matter_how_weights_start(name: str) -> None:
+    for seed in range(4):
+        verdict = edited((MADE, f"{MADE}\n        {STARTS[name]}"), seed=seed)
+        assert failed(verdict) == set(), seed
+
+
+# Mistakes that look alike, so that the name has to be true of all of them.
+ALIKE = {
+    "first-bias-unused": [
+        [("self.w_1(x)", "nn.functional.linear(x, self.w_1.weight)")],
+        [("self.w_1(x)", "nn.functional.linear(x, self.w_1.weight, self.w_1.bias.detach())")],
+    ],
+    "input-detached": [
+        [("self.w_1(x)", "self.w_1(x.detach())")],
+        [("return self.w_2(hidden)", "return self.w_2(hidden).detach()")],
+    ],
+}
+
+
+@pytest.mark.parametrize("slug", ALIKE)
+def test_what_cannot_be_told_apart_has_a_name_that_is_true_of_both(slug: str) -> None:
+    for edits in ALIKE[slug]:
+        assert slug in named(edited(*edits))
+    words = STEP.misconception(slug).name["en"]
+    assert "gradient" in words
 
 
 def test_the_output_of_an_unread_network_is_no_accusation() -> None:
