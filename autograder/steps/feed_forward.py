@@ -177,7 +177,8 @@ def _thawed(network: Any, d_model: int, d_ff: int) -> Any:
     if not isinstance(network, nn.Module) or any(map(is_lazy, network.parameters())):
         return network
     if sum(p.numel() for p in network.parameters()) == (2 * d_model + 1) * d_ff + d_model:
-        network.requires_grad_()
+        for p in network.parameters():
+            p.requires_grad_()
     return network
 
 
