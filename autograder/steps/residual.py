@@ -9,18 +9,21 @@ import torch
 from torch import Tensor, nn
 
 from autograder.core.draw import Draw
+from autograder.core.dropped import one_by_one
 from autograder.core.observation import Value, apart, see
 from autograder.core.subject import Subject, Unreadable
 from autograder.weights import settle
-from autograder.weights.scalars import idle
+from autograder.weights.scalars import idle, in_common
+from autograder.wiring.branch import Sublayer, gradient, left, run, teaches
 
 
 def norm_parameters(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """How many trainable numbers a normalization has, and how many of them do nothing."""
+    """How many trainable numbers there are, how many do nothing, and how many are another's too."""
     norm = subject.LayerNorm(_size(draw)).eval()
     x = draw.uniform("dry", 2, 3, _size(draw))
     norm(x.clone())
-    return {"count": _count(norm), "idle": idle(norm, x, draw)}
+    shared = in_common(norm, subject.LayerNorm(_size(draw)))
+    return {"count": _count(norm), "idle": idle(norm, x, draw), "in_common": shared}
 
 
 def norm_start(subject: Subject, draw: Draw) -> dict[str, Value]:
@@ -65,6 +68,7 @@ def norm_eps(subject: Subject, draw: Draw) -> dict[str, Value]:
     """Rows whose spread is about as small as the given eps, and rows that have none."""
     eps = draw.pick("eps", (0.02, 0.03, 0.05))
     norm = _normalized(subject, draw, eps=eps)
+    subject.LayerNorm(_size(draw), eps=1.0)  # which must not change the other's eps
     return {
         "small": see(norm(eps * draw.normal("x", 2, 6, _size(draw)))),
         "no_spread": see(norm(torch.zeros(1, 2, _size(draw)))),
@@ -115,15 +119,18 @@ def residual_input(subject: Subject, draw: Draw) -> dict[str, Value]:
     """What the sublayer is called with, compared with what the subject's own norm makes of x."""
     norm, block = _norm_and_block(subject, draw)
     x = _rows(draw, "x", 2, 6, _size(draw))
-    sublayer = Recorder(lambda h: h * 0.5)
-    block(x.clone().requires_grad_().clone(), sublayer)
+    sublayer = Sublayer(lambda h: h * 0.5)
+    leaf, weigh = x.clone().requires_grad_(), draw.normal("cotangent", *x.shape)
+    block.train()(leaf.clone(), sublayer)
+    block.eval()
     norm(x.clone())
-    found: dict[str, Value] = {
-        "calls": len(sublayer.inputs),
-        "received": apart(sublayer.inputs[0], norm(x.clone())) if sublayer.inputs else None,
-        "connected": bool(sublayer.inputs) and sublayer.inputs[0].requires_grad,
-        "extra": _count(block) - _count(norm),
-    }
+    found: dict[str, Value] = {"calls": len(sublayer.inputs), "received": None, "reached": None}
+    if sublayer.inputs:
+        found["received"] = apart(sublayer.inputs[0], norm(x.clone()))
+        reached = gradient(sublayer.inputs[0], leaf, weigh)
+        found["reached"] = apart(reached, gradient(norm(leaf.clone()), leaf, weigh))
+    found["extra"] = _count(block) - _count(norm)
+    found["in_common"] = in_common(block, _block(subject, draw, 0.0))
     for module in (norm, block):
         for p in module.parameters():
             p.data.mul_(1.5).add_(0.25)
@@ -133,7 +140,7 @@ def residual_input(subject: Subject, draw: Draw) -> dict[str, Value]:
 
 
 def residual_output(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """What is left of the output without x and what the sublayer gave; and the gradient of x."""
+    """What is left of the output without x and what the sublayer gave; and both their gradients."""
     size = _size(draw)
     block = _block(subject, draw, 0.0).eval()
     x = _rows(draw, "x", 2, 6, size)
@@ -143,16 +150,18 @@ def residual_output(subject: Subject, draw: Draw) -> dict[str, Value]:
     zero = block(x, torch.zeros_like)
     found: dict[str, Value] = {"of_zero": apart(zero, kept)}
     for kind in ("function", "method", "module"):
-        found[f"of_{kind}"] = _left(block, x, kind, layer)
+        found[f"of_{kind}"] = left(block, x, kind, layer)
+    block.train()
+    found["taught"] = teaches(block, x, draw)
     found["untouched"] = torch.equal(x, kept)
     x = kept.clone().requires_grad_()
     weigh = draw.normal("cotangent", *x.shape)
-    found["gradient"] = apart(_gradient(block(x.clone(), torch.zeros_like), x, weigh), weigh)
+    found["gradient"] = apart(gradient(block(x.clone(), torch.zeros_like), x, weigh), weigh)
     return found
 
 
 def residual_dropout(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """Everything dropped in training, nothing dropped, and everything in eval mode.
+    """Everything dropped in training, nothing dropped, and everything in eval mode; and a half.
 
     All is compared with the subject's own block without dropout, and the sublayer gives the same
     tensor whatever it gets: so neither the norm nor the sum plays a part.
@@ -165,39 +174,34 @@ def residual_dropout(subject: Subject, draw: Draw) -> dict[str, Value]:
         ("evaluated", 1.0, False),
     ):
         given = torch.zeros_like(branch) if name == "all" else branch
-        asked, fed = _run(_block(subject, draw, 0.0).eval(), x, given)
+        asked, fed = run(_block(subject, draw, 0.0).eval(), x, given)
         block = _block(subject, draw, p).train(training)
-        (one, fed_one), (two, fed_two) = _run(block, x, branch), _run(block, x, branch)
+        (one, fed_one), (two, fed_two) = run(block, x, branch), run(block, x, branch)
         repeats = all(map(_same, (one, *fed_one), (two, *fed_two)))
         found[f"{name}_repeats"] = repeats
         found[f"{name}_output"] = apart(one, asked) if repeats else None
         found[f"{name}_fed"] = apart(fed_one[0], fed[0]) if repeats and fed and fed_one else None
+    block = _block(subject, draw, 0.5).train()
+    found["fresh"] = not _same(run(block, x, branch)[0], run(block, x, branch)[0])
+    factors = _factors(subject, draw)
+    few = len(factors.unique()) <= 2  # else something other than dropout plays a part
+    found["one_by_one"] = one_by_one(factors == factors.min()) if few else [True, True, True]
     return found
 
 
 def residual_scaling(subject: Subject, draw: Draw) -> dict[str, Value]:
     """By what the branch is multiplied when half of it is dropped, each once; None if by many."""
+    factors = _factors(subject, draw).unique()
+    return {"factors": factors if len(factors) < 4 else None}
+
+
+def _factors(subject: Subject, draw: Draw) -> Tensor:
+    """What each number of the branch is multiplied by, to three digits: float32 (8, 6, size)."""
     x = torch.zeros(8, 6, _size(draw))
     block = _block(subject, draw, 0.5).eval()
     zero, one = (block(x.clone(), give).detach() for give in (torch.zeros_like, torch.ones_like))
     part = block.train()(x.clone(), torch.ones_like).detach()
-    factors = torch.unique(((part - zero) / (one - zero)).mul(1e3).round()) / 1e3
-    return {"factors": factors if len(factors) < 4 else None}
-
-
-class Recorder(nn.Module):
-    """A sublayer that keeps what it is called with, and what it gave."""
-
-    def __init__(self, answer: Callable[[Tensor], Tensor]) -> None:
-        super().__init__()
-        self.answer = answer
-        self.inputs: list[Any] = []
-        self.outputs: list[Tensor] = []
-
-    def forward(self, h: Tensor) -> Tensor:
-        self.inputs.append(h.clone() if isinstance(h, Tensor) else h)
-        self.outputs.append(self.answer(h))
-        return self.outputs[-1].clone()
+    return ((part - zero) / (one - zero)).mul(1e3).round() / 1e3
 
 
 def _size(draw: Draw) -> int:
@@ -273,27 +277,5 @@ def _slope(norm: Callable[[Tensor], Any], x: Tensor, along: Tensor, weigh: Tenso
     return ((8 * rise(h) - rise(2 * h)) / (12 * h)).float()
 
 
-def _run(block: nn.Module, x: Tensor, answer: Tensor) -> tuple[Any, list[Any]]:
-    """The block's output, and what its sublayer received."""
-    sublayer = Recorder(lambda h: answer)
-    return block(x.clone(), sublayer), sublayer.inputs
-
-
 def _same(one: Any, two: Any) -> bool:
     return isinstance(one, Tensor) and isinstance(two, Tensor) and torch.equal(one, two)
-
-
-def _left(block: nn.Module, x: Tensor, kind: str, answer: Callable[[Tensor], Tensor]) -> Value:
-    recorder = Recorder(answer)
-    kinds = {"function": lambda h: recorder(h), "method": recorder.forward, "module": recorder}
-    y = block(x, kinds[kind])
-    return apart(y, x + recorder.outputs[0] if recorder.outputs else x)
-
-
-def _gradient(y: Any, x: Tensor, weigh: Tensor) -> Any:
-    if not isinstance(y, Tensor) or y.shape != weigh.shape:
-        return y
-    if not y.requires_grad:
-        return torch.zeros_like(x)
-    dx = torch.autograd.grad((y * weigh).sum(), x, allow_unused=True)[0]
-    return torch.zeros_like(x) if dx is None else dx

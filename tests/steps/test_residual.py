@@ -96,12 +96,12 @@ def graded(norm: Choices, block: Choices, stock: str = "", seed: int = 5) -> Ver
     return grade(STEP, source(norm, block, stock), seed=seed)
 
 
-def edited(*edits: tuple[str, str]) -> Verdict:
+def edited(*edits: tuple[str, str], seed: int = 6) -> Verdict:
     text = SOLUTION
     for find, replace in edits:
         assert text.count(find) == 1
         text = text.replace(find, replace)
-    return grade(STEP, Source(text, "residual.py"), seed=6)
+    return grade(STEP, Source(text, "residual.py"), seed=seed)
 
 
 def failed(verdict: Verdict) -> set[str]:
@@ -241,6 +241,116 @@ def test_what_the_catalogue_does_not_hold_gets_no_name(name: str) -> None:
     verdict = edited(*UNKNOWN[name])
     assert verdict.points < 10
     assert named(verdict) == set()
+
+
+SUM = "return x + branch"
+NORMED = "branch = self.norm(x)"
+CALLED = "branch = sublayer(branch)"
+DROPPED = "branch = self.dropout(branch)"
+DROPOUT = "self.dropout = nn.Dropout(p=dropout)"
+
+# Wrong where no earlier probe looked, and the check that it costs.
+QUIET: dict[str, tuple[list[tuple[str, str]], str]] = {
+    "branch cut off": ([(SUM, "return x + branch.detach()")], "residual_output"),
+    "half of the branch cut off": (
+        [(SUM, "return x + branch / 2 + branch.detach() / 2")],
+        "residual_output",
+    ),
+    "sublayer without gradients": (
+        [(CALLED, f"with torch.no_grad():\n            {CALLED}")],
+        "residual_output",
+    ),
+    "branch cut off in training": (
+        [(SUM, "return x + (branch.detach() if self.training else branch)")],
+        "residual_output",
+    ),
+    "gradient of the branch turned round": (
+        [(SUM, f"branch.requires_grad and branch.register_hook(lambda g: -g)\n        {SUM}")],
+        "residual_output",
+    ),
+    "x cut off in training": (
+        [(SUM, "return (x.detach() if self.training else x) + branch")],
+        "residual_output",
+    ),
+    "x cut off before the norm": ([(NORMED, "branch = self.norm(x.detach())")], "residual_input"),
+    "x cut off before the norm, in training": (
+        [(NORMED, "branch = self.norm(x.detach() if self.training else x)")],
+        "residual_input",
+    ),
+    "norm cut off": (
+        [(NORMED, "branch = self.norm(x).detach().requires_grad_()")],
+        "residual_input",
+    ),
+    "whole sentences dropped": (
+        [(DROPPED, "branch = branch * self.dropout(torch.ones_like(branch[:, :1, :1]))")],
+        "residual_dropout",
+    ),
+    "whole tokens dropped": (
+        [(DROPPED, "branch = branch * self.dropout(torch.ones_like(branch[..., :1]))")],
+        "residual_dropout",
+    ),
+    "channels dropped": (
+        [(DROPOUT, DROPOUT.replace("Dropout(", "Dropout1d("))],
+        "residual_dropout",
+    ),
+    "one mask for all sentences": (
+        [(DROPPED, "branch = branch * self.dropout(torch.ones_like(branch[:1]))")],
+        "residual_dropout",
+    ),
+    "one coin": (
+        [(DROPPED, "branch = branch * self.dropout(torch.ones(1))")],
+        "residual_dropout",
+    ),
+    "the same numbers at each call": (
+        [(DROPPED, f"torch.manual_seed(3)\n        {DROPPED}")],
+        "residual_dropout",
+    ),
+    "x changed in training": (
+        [(SUM, "y = x + branch\n        x.data += self.training\n        return y")],
+        "residual_output",
+    ),
+    "a norm in common": (
+        [
+            ("class SublayerC", "norms = {}\n\n\nclass SublayerC"),
+            ("self.norm = LayerNorm(size)", "self.norm = norms.setdefault(size, LayerNorm(size))"),
+        ],
+        "residual_input",
+    ),
+    "an eps in common": ([("self.eps = eps", "LayerNorm.eps = eps")], "norm_eps"),
+}
+
+
+@pytest.mark.parametrize("name", QUIET)
+def test_what_is_wrong_where_few_look_costs_one_check_and_gets_no_name(name: str) -> None:
+    edits, check = QUIET[name]
+    for seed in (1, 6):
+        verdict = edited(*edits, seed=seed)
+        assert failed(verdict) == {check}, seed
+        assert named(verdict) <= {"residual-detached"}, seed  # where it is, in training
+
+
+def test_a_gain_that_all_norms_share_is_counted() -> None:
+    verdict = edited(
+        ("class LayerN", "gains = {}\n\n\nclass LayerN"),
+        ("self.eps = eps", "self.eps = eps\n        self.a_2 = gains.setdefault(0, self.a_2)"),
+    )
+    assert "norm_parameters" in failed(verdict)
+    assert named(verdict) == set()
+
+
+# Mistakes that look alike, so that the name has to be true of all of them.
+LINE = "return self.a_2 * normalized + self.b_2"
+ALIKE = {
+    "norm-gain-unused": ["return normalized + self.b_2", LINE.replace("a_2", "a_2.detach()")],
+    "norm-bias-unused": ["return self.a_2 * normalized", LINE.replace("b_2", "b_2.detach()")],
+}
+
+
+@pytest.mark.parametrize("slug", ALIKE)
+def test_what_cannot_be_told_apart_has_a_name_that_is_true_of_both(slug: str) -> None:
+    for line in ALIKE[slug]:
+        assert named(edited((LINE, line))) == {slug}
+    assert "or no gradient reaches it" in STEP.misconception(slug).name["en"]
 
 
 def test_an_unwritten_norm_is_told_as_such() -> None:
