@@ -13,6 +13,8 @@ from torch import Tensor, nn
 from autograder.core.draw import Draw
 from autograder.core.observation import Odd, Value, apart, see
 from autograder.core.subject import Subject, Unusable, raised
+from autograder.wiring.alike import apart_from_parts, apart_from_visible, slopes_apart
+from autograder.wiring.drops import losses, one_coin, showing
 
 Inputs = tuple[Tensor, Tensor, Tensor]
 Probe = Callable[[Subject, Draw], dict[str, Value]]
@@ -44,22 +46,28 @@ def _or_square(probe: Probe) -> Probe:
 def output(subject: Subject, draw: Draw) -> dict[str, Value]:
     """Values without a mask, twice with other sizes, and which inputs were changed."""
     inputs = _inputs(draw, "output", _batch(draw))
-    kept = [t.clone() for t in inputs]
+    query, key, value = kept = [t.clone() for t in inputs]
     first = see(_first(subject.attention(*inputs)))
     pairs = zip(("query", "key", "value"), inputs, kept, strict=True)
     changed = [name for name, now, before in pairs if not torch.equal(now, before)]
     # Large scores, and a width of its own: nothing may be left over from the call before.
     longer = subject.attention(*_inputs(draw, "longer", 5, scale=3.0, more=7))
-    return {"y": first, "longer": see(_first(longer)), "changed": changed}
+    single = _first(_call(subject, (query[:, :1], key, value)))
+    return {
+        "y": first,
+        "longer": see(_first(longer)),
+        "single": list(single.shape) if isinstance(single, Tensor) else see(single),
+        "changed": changed,
+    }
 
 
 @_or_square
 def weights(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """The second result, and whether it moves with the mask exactly when the output does."""
+    """The second result, and whether a mask parts it from the weights that made the output."""
     inputs = _inputs(draw, "weights", _batch(draw))
     result = _call(subject, inputs)
-    masked = _call(subject, inputs, _padding(draw, inputs))
-    follows = _moved(_second(masked), _second(result)) == _moved(_first(masked), _first(result))
+    masked = _unlike_used(subject, inputs, _padding(draw, inputs))
+    follows = (masked - _unlike_used(subject, inputs)).nan_to_num()
     return {"returned": _form(result), "p_attn": see(_second(result)), "follows": follows}
 
 
@@ -71,14 +79,15 @@ def mask(subject: Subject, draw: Draw) -> dict[str, Value]:
     given = padding.clone()
     padded = _first(subject.attention(*(t.clone() for t in inputs), given))
     short = [
-        _call(subject, (q[None], k[None, seen[0]], v[None, seen[0]]))
+        _first(_call(subject, (q[None], k[None, seen[0]], v[None, seen[0]])))
         for q, k, v, seen in zip(*inputs, padding, strict=True)
     ]
+    call = _output(subject)
     return {
         "mask_acts": _moved(padded, _first(_call(subject, inputs))),
-        "padded": _apart_from_parts(padded, short, 0),
-        "by_query": _hidden_by_query(subject, inputs, _some_hidden(draw, inputs)),
-        "deep": _hidden_by_query(subject, *_deep(draw, inputs)),
+        "padded": apart_from_parts(padded, short, 0),
+        "by_query": apart_from_visible(call, inputs, _some_hidden(draw, inputs)),
+        "deep": apart_from_visible(call, *_deep(draw, inputs)),
         "mask_kept": torch.equal(given, padding),
     }
 
@@ -87,13 +96,16 @@ def mask(subject: Subject, draw: Draw) -> dict[str, Value]:
 def leading_dims(subject: Subject, draw: Draw) -> dict[str, Value]:
     """How far 4-D and 2-D inputs differ from the same numbers in 3-D."""
     batch = _batch(draw)
-    inputs = _inputs(draw, "four", batch, 5 - batch, square=True)
+    drawn = _inputs(draw, "four", batch, 5 - batch, square=True)
+    # as heads lie that were split off: not in the order of memory
+    inputs = [t.transpose(1, 2).contiguous().transpose(1, 2) for t in drawn]
     four = _first(_call(subject, inputs))
-    heads = [_call(subject, head) for head in zip(*(t.unbind(1) for t in inputs), strict=True)]
+    apiece = zip(*(t.unbind(1) for t in inputs), strict=True)
+    heads = [_first(_call(subject, head)) for head in apiece]
     padding = _padding(draw, inputs).unsqueeze(1)
     whole = padding.repeat(1, 5 - batch, inputs[0].size(-2), 1)
     seen = {
-        "four_dims": _apart_from_parts(four, heads, 1),
+        "four_dims": apart_from_parts(four, heads, 1),
         "broadcast": _apart(_call(subject, inputs, padding), _call(subject, inputs, whole)),
     }
     query, key, value = flat = _inputs(draw, "two", square=True)
@@ -103,7 +115,7 @@ def leading_dims(subject: Subject, draw: Draw) -> dict[str, Value]:
     except Exception as e:  # what 4-D gave is kept: it tells mistakes apart that end the same here
         return {**seen, "raised": raised(e, subject.label)}
     shape = list(two.shape) if isinstance(two, Tensor) else see(two)
-    return {**seen, "two_dims": _apart_from_parts(alone, [two], 0), "two_shape": shape}
+    return {**seen, "two_dims": apart_from_parts(alone, [two], 0), "two_shape": shape}
 
 
 @_or_square
@@ -120,19 +132,28 @@ def dropout(subject: Subject, draw: Draw) -> dict[str, Value]:
     return {
         "dropout_acts": _moved(dropped, plain),
         "all_dropped": see(dropped),
-        **_losses(see(half), see(_first(_call(subject, single)))),
+        **losses(see(half), see(_first(_call(subject, single)))),
+        "one_coin": _one_coin(subject, draw),
         "evaluated": apart(evaluated, plain),
     }
 
 
 @_or_square
 def gradients(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """How the output depends on all three inputs; under a mask, only whether it is finite."""
+    """How the output depends on all three inputs; with what changes no number, how far else."""
     inputs = _inputs(draw, "gradients", _batch(draw))
     found = _gradients(subject, draw, inputs)
-    masked = _gradients(subject, draw, inputs, _padding(draw, inputs))
+    padding, none_dropped = _padding(draw, inputs), nn.Dropout(0.0).train()
+    masked = _gradients(subject, draw, inputs, padding)
     named = dict(zip(("dquery", "dkey", "dvalue"), found, strict=True))
-    return {**named, "not_finite": _not_finite(masked)}
+    plain, kept = _output(subject), _output(subject, dropout=none_dropped)
+    open_mask = _output(subject, mask=torch.ones_like(padding))
+    return {
+        **named,
+        "open_mask": slopes_apart(plain, open_mask, inputs, draw),
+        "training": slopes_apart(plain, kept, inputs, draw),
+        "not_finite": _not_finite(masked),
+    }
 
 
 @_or_square
@@ -160,7 +181,7 @@ def hidden_row(subject: Subject, draw: Draw) -> dict[str, Value]:
     return {"spoiled": _not_finite([dquery, *others])}
 
 
-# ---------------------------------------------------------------- inputs and masks
+# ---------------------------------------------------------------- inputs, calls, what they gave
 
 
 def _batch(draw: Draw) -> int:
@@ -184,7 +205,7 @@ def _inputs(
     )
 
 
-def _padding(draw: Draw, inputs: Inputs) -> Tensor:
+def _padding(draw: Draw, inputs: Sequence[Tensor]) -> Tensor:
     """bool (B, 1, Lk): every sentence has keys to see and keys to hide, and no two have as many."""
     batch, length = inputs[1].size(0), inputs[1].size(-2)
     seen = draw.permutation("padding", length - 2)[:batch, None, None] + 2
@@ -192,12 +213,9 @@ def _padding(draw: Draw, inputs: Inputs) -> Tensor:
 
 
 def _some_hidden(draw: Draw, inputs: Inputs) -> Tensor:
-    """bool (Lq, Lk): every query has a key to see and one to hide."""
-    lq, lk = inputs[0].size(-2), inputs[1].size(-2)
-    seen = draw.normal("seen", lq, lk) > 0
-    row = torch.arange(lq)
-    seen[row, row], seen[row, row + 1] = True, False
-    return seen
+    """bool (B, Lq, Lk): every query may see 4 keys, anew in every sentence."""
+    batch, lq, lk = len(inputs[0]), inputs[0].size(-2), inputs[1].size(-2)
+    return draw.normal("seen", batch, lq, lk).argsort(-1) < 4
 
 
 def _deep(draw: Draw, inputs: Inputs) -> tuple[Inputs, Tensor]:
@@ -209,12 +227,22 @@ def _deep(draw: Draw, inputs: Inputs) -> tuple[Inputs, Tensor]:
     return (query, key, value), torch.arange(key.size(-2)) == chosen[:, None]
 
 
-# ---------------------------------------------------------------- calls and what they gave
-
-
-def _call(subject: Subject, inputs: Inputs, *mask: Tensor, **more: nn.Module) -> Any:
+def _call(subject: Subject, inputs: Sequence[Tensor], *mask: Tensor, **more: nn.Module) -> Any:
     """The result on copies, so that an edit in place costs no other observation."""
     return subject.attention(*(t.clone() for t in (*inputs, *mask)), **more)
+
+
+def _output(subject: Subject, **more: Any) -> Callable[..., Any]:
+    """A function of query, key and value that gives the output alone."""
+    return lambda *inputs: _first(subject.attention(*inputs, **more))
+
+
+def _unlike_used(subject: Subject, inputs: Sequence[Tensor], *mask: Tensor) -> Tensor:
+    """The returned weights minus those that made the output, or 0 where it does not show them."""
+    query, key, _ = inputs
+    result = _call(subject, (query, key, showing(key)), *mask)
+    gap = apart(_second(result), _first(result))
+    return gap if isinstance(gap, Tensor) else query.new_zeros(*query.shape[:2], key.size(1))
 
 
 def _first(result: Any) -> Any:
@@ -244,42 +272,17 @@ def _apart(one: Any, two: Any) -> Value:
     return apart(*numbers)
 
 
-def _apart_from_parts(whole: Any, parts: Sequence[Any], dim: int) -> Value:
-    """The whole minus the outputs of calls on its slices along `dim` (of size 1, or gone)."""
-    seen = see(whole)
-    if not isinstance(seen, Tensor) or seen.dim() <= dim or seen.size(dim) != len(parts):
-        return seen
-    gaps = []
-    for one, part in zip(seen.unbind(dim), map(_first, parts), strict=True):
-        if isinstance(part, Tensor) and part.dim() == seen.dim() and part.size(dim) == 1:
-            part = part.squeeze(dim)
-        gap = apart(one, part)
-        if not isinstance(gap, Tensor):
-            return gap
-        gaps.append(gap)
-    return torch.stack(gaps, dim)
+def _one_coin(subject: Subject, draw: Draw) -> list[str]:
+    """Along which axes weights fall together."""
+    query, key, _ = _inputs(draw, "coins", 8)
+    inputs, half = (query, key, showing(key)), nn.Dropout(0.5).train()
+    calls = [_first(_call(subject, inputs, dropout=half)) for _ in range(2)]
+    return one_coin(calls, sentences=8, queries=query.size(1), keys=key.size(1))
 
 
-def _hidden_by_query(subject: Subject, inputs: Inputs, mask: Tensor) -> Value:
-    """The output under a mask (Lq, Lk), minus that of each query with only the keys it may see."""
-    query, key, value = inputs
-    parts = [
-        _call(subject, (query[:, i : i + 1], key[:, seen], value[:, seen]))
-        for i, seen in enumerate(mask)
-    ]
-    return _apart_from_parts(_first(_call(subject, inputs, mask)), parts, 1)
-
-
-def _losses(half: Value, whole: Value) -> dict[str, Value]:
-    """What half-dropped outputs are times whole ones, each number once; whether columns agree."""
-    if not isinstance(half, Tensor) or not isinstance(whole, Tensor) or half.shape != whole.shape:
-        return {"factors": half, "together": False}
-    factors = half / whole
-    together = bool((factors - factors[..., :1]).abs().max() < 1e-3)
-    return {"factors": torch.unique(factors.mul(1e3).round() + 0.0) / 1e3, "together": together}
-
-
-def _gradients(subject: Subject, draw: Draw, inputs: Inputs, *mask: Tensor) -> list[Value]:
+def _gradients(
+    subject: Subject, draw: Draw, inputs: Sequence[Tensor], *mask: Tensor
+) -> list[Value]:
     """The gradients of a weighted sum of the output; queries that may see nothing are no part."""
     leaves = [t.clone().requires_grad_() for t in inputs]
     y = _first(subject.attention(*leaves, *(m.clone() for m in mask)))

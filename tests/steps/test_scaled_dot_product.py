@@ -396,6 +396,57 @@ def test_other_mistakes_fail_and_get_no_name(text: str) -> None:
     assert named(verdict) == set()
 
 
+# Wrong only where few look: each costs its own check, and is given no name that is not its own.
+DROP = "p_attn = dropout(p_attn)"
+SCORES = "scores = query @ key.transpose(-2, -1)"
+RARELY_WRONG: dict[str, tuple[str, list[tuple[str, str]]]] = {
+    "masked scores detached": (
+        "gradients",
+        [("scores.masked_fill(", "scores.detach().masked_fill(")],
+    ),
+    "weights detached when dropped": ("gradients", [(DROP, f"{DROP}.detach()")]),
+    "first query's mask for all": (
+        "mask",
+        [("mask == 0", "(mask if mask.dim() < 3 else mask[..., :1, :]) == 0")],
+    ),
+    "first sentence's mask for all": (
+        "mask",
+        [("mask == 0", "(mask[:1] if mask.dim() == 3 and mask.size(1) > 1 else mask) == 0")],
+    ),
+    "weights of another mask returned": (
+        "weights",
+        [("return output, p_attn", "return output, p_attn if mask is None else "
+          "(query @ key.mT / d_k**0.5).softmax(-1) * mask")],
+    ),
+    "lone query squeezed": (
+        "output",
+        [("return output, p_attn", "return output.squeeze(-2), p_attn")],
+    ),
+    "only contiguous inputs": (
+        "leading_dims",
+        [(SCORES, "lead = query.shape[:-2]\n    q, k = (t.view(-1, *t.shape[-2:]) for t in "
+          "(query, key))\n    scores = (q @ k.mT).view(*lead, q.size(1), k.size(1))")],
+    ),
+    "rows dropped": (
+        "dropout",
+        [(DROP, "p_attn = p_attn * dropout(torch.ones_like(p_attn[..., :1]))")],
+    ),
+    "one mask for the batch": (
+        "dropout",
+        [(DROP, "p_attn = p_attn * dropout(torch.ones_like(p_attn[:1]))")],
+    ),
+    "one mask for all calls": ("dropout", [(SCORES, f"torch.manual_seed(0)\n    {SCORES}")]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RARELY_WRONG)
+@pytest.mark.parametrize("seed", range(2))
+def test_what_is_wrong_only_at_times_costs_its_own_check(name: str, seed: int) -> None:
+    check, edits = RARELY_WRONG[name]
+    verdict = graded(edited(SOLUTION, *edits), seed)
+    assert (lost(verdict), named(verdict)) == ([check], set())
+
+
 def test_hidden_rows_and_mask_types_are_remarks() -> None:
     minus_infinity = graded(edited(SOLUTION, ("-1e9)\n", "-math.inf)\n")))
     assert (minus_infinity.points, lost(minus_infinity)) == (10, ["hidden_row"])
