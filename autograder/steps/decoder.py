@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 
 from autograder.core.draw import Draw
 from autograder.core.observation import Value
 from autograder.core.subject import Subject
-from autograder.wiring.layer import Layer, connected, dropping, parameters, settled
-from autograder.wiring.recorder import Record
+from autograder.wiring.layer import Layer, dropping, gradients, parameters, settled
+from autograder.wiring.masks import others_handed
+from autograder.wiring.recorder import Call, Record
 from autograder.wiring.stack import stack_seen
 
 ATTENTIONS = ("self_attn", "src_attn")
@@ -27,16 +30,20 @@ def layer(subject: Subject, draw: Draw) -> dict[str, Value]:
     record = Record(draw, *inputs["x"].shape)
     module = _layer(subject, draw, record, 0.0).eval()
     seen = Layer(module, record, inputs, MASKS, draw)
+    back, across = _masks(seen, inputs["x"].size(1))
+    handed, others = [*back, *across], _other_masks(2, 7, 10)
     return {
         **parameters(seen, module, PARTS),
         "back": seen.written(ATTENTIONS, 3, slice(1)),
         "across": seen.written(ATTENTIONS, 3, slice(1, None)),
         "network": seen.written(["feed_forward"], 1),
         "to_come": _attentions_after_network(seen),
-        **_masks(seen, inputs["x"].size(1)),
+        "mask_back": [*back],
+        "mask_across": [*across],
+        "other_masks": [*others_handed(module, record, inputs, others, _masks_in, handed)],
         "output": seen.returned.text,
         "untouched": seen.untouched,
-        "connected": seen.untouched and connected(module, record, inputs),
+        **gradients(seen, module, record, inputs, ["x"]),
         "longer": Layer(module, record, longer, MASKS, draw).returned.text,
     }
 
@@ -55,7 +62,7 @@ def stack(subject: Subject, draw: Draw) -> dict[str, Value]:
     inputs = _inputs(draw, "first", 2, 7, 10)
     record = Record(draw, *inputs["x"].shape)
     module = subject.Decoder(record.recorder("layer", *inputs), draw.pick("N", (3, 4)))
-    return stack_seen(settled(module, inputs, draw), record, inputs, MASKS)
+    return stack_seen(settled(module, inputs, draw), record, inputs, _other_masks(2, 7, 10))
 
 
 def _layer(subject: Subject, draw: Draw, record: Record, dropout: float) -> nn.Module:
@@ -72,16 +79,34 @@ def _attentions_after_network(seen: Layer) -> int:
     return sum(part in ATTENTIONS for part in after)
 
 
-def _masks(seen: Layer, target: int) -> dict[str, Value]:
+def _masks(seen: Layer, target: int) -> tuple[list[str], list[str]]:
     """The mask of the first call that looks at the target, and those of all other attentions."""
-    back: list[str] = []
-    across: list[str] = []
-    for call, told in zip(seen.calls, seen.told, strict=True):
-        if call.part in ATTENTIONS:
-            key = call.inputs.get("key")
-            at_target = isinstance(key, Tensor) and key.dim() == 3 and key.size(1) == target
-            (across if back or not at_target else back).append(told[3])
-    return {"mask_back": [*back], "mask_across": [*across]}
+    pairs = zip(seen.calls, seen.told, strict=True)
+    found = [(call, told[3]) for call, told in pairs if call.part in ATTENTIONS]
+    texts = [text for _, text in found]
+    first = next((i for i, (c, _) in enumerate(found) if _at_target(c, target)), len(found))
+    return texts[first : first + 1], texts[:first] + texts[first + 1 :]
+
+
+def _masks_in(calls: Sequence[Call]) -> list[object]:
+    """In the order of `_masks`."""
+    found = [c for c in calls if c.part in ATTENTIONS]
+    return [c.inputs["mask"] for c in sorted(found, key=lambda c: not _at_target(c, 7))]
+
+
+def _at_target(call: Call, target: int) -> bool:
+    key = call.inputs.get("key")
+    return isinstance(key, Tensor) and key.dim() == 3 and key.size(1) == target
+
+
+def _other_masks(batch: int, length: int, source: int) -> list[dict[str, Tensor]]:
+    """Of other shapes: for each token tokens of its own, or one mask for all sentences."""
+    b, i, j = torch.meshgrid(*map(torch.arange, (batch, length, source)), indexing="ij")
+    each = (b + i + 2 * j) % 3 > 0
+    return [
+        {"src_mask": each, "tgt_mask": each[:, :1, :length]},
+        {"src_mask": each[:, :1], "tgt_mask": each[:1, :, :length]},
+    ]
 
 
 def _size(draw: Draw) -> int:

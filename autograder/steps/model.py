@@ -14,10 +14,12 @@ from autograder.core.subject import Subject, Unreadable, Unusable
 from autograder.weights import settle
 from autograder.weights.generator import traits
 from autograder.weights.start import equal_starts, start_of
-from autograder.wiring.expression import Expressions, Part
+from autograder.wiring.frame import forwards_unmasked, reached, sentences, told, wired
 from autograder.wiring.whole import (
     PARTS,
+    WIDTH,
     as_module,
+    biases_beyond,
     count,
     defaults_of,
     heads_of,
@@ -28,42 +30,39 @@ from autograder.wiring.whole import (
     run_stacks,
     scale_of,
     share_of_zeros,
+    small_models,
     vector,
     whole_model,
 )
 
-_WIDTH = 24
-_CALLED = {
-    "encoder": ("x", "mask"),
-    "decoder": ("x", "memory", "src_mask", "tgt_mask"),
-    "src_embed": ("x",),
-    "tgt_embed": ("x",),
-    "generator": ("x",),
-}
+_LONG = 600  # tokens: tables of positions are long enough by themselves
 
 
 def encode(subject: Subject, draw: Draw) -> dict[str, Value]:
     """What `encode` gives, as an expression, and which parts its gradient reaches."""
-    log, parts, model = _wired(subject, draw)
-    given = _sentences(draw)
+    log, parts, model = wired(subject, draw)
+    given = sentences(draw)
     memory = model.encode(given["src"], given["src_mask"])
-    return {"encoded": log.of(memory), "reached": _reached(memory, parts)}
+    found: dict[str, Value] = {"encoded": log.of(memory), "reached": reached(memory, parts)}
+    return {**found, "unmasked": told(lambda: log.of(model.encode(given["src"], None)))}
 
 
 def decode(subject: Subject, draw: Draw) -> dict[str, Value]:
     """What `decode` gives, likewise."""
-    log, parts, model = _wired(subject, draw)
-    given = _sentences(draw)
+    log, parts, model = wired(subject, draw)
+    given = sentences(draw)
     memory = given["memory"].clone().requires_grad_()
     out = model.decode(memory, given["src_mask"], given["tgt"], given["tgt_mask"])
-    found: dict[str, Value] = {"decoded": log.of(out), "reached": _reached(out, parts)}
-    return {**found, "memory_reached": bool(_reached(out, {"memory": memory}))}
+    found: dict[str, Value] = {"decoded": log.of(out), "reached": reached(out, parts)}
+    found["memory_reached"] = bool(reached(out, {"memory": memory}))
+    words = given["tgt"]
+    return {**found, "unmasked": told(lambda: log.of(model.decode(memory, None, words, None)))}
 
 
 def forward(subject: Subject, draw: Draw) -> dict[str, Value]:
     """Whether the parts are kept, and what `forward` gives: the subject's own encode and decode?"""
-    log, parts, model = _wired(subject, draw)
-    given = _sentences(draw)
+    log, parts, model = wired(subject, draw)
+    given = sentences(draw)
     src, tgt, *masks = (given[n] for n in ("src", "tgt", "src_mask", "tgt_mask"))
     composed = model.decode(model.encode(src, masks[0]), masks[0], tgt, masks[1])
     out = model(src, tgt, *masks)
@@ -75,42 +74,9 @@ def forward(subject: Subject, draw: Draw) -> dict[str, Value]:
         "kept": [str(getattr(getattr(model, name, None), "given", None)) for name in PARTS],
         "registered": len(list(model.parameters())),
         "forwarded": text,
-        "as_far": set(_reached(out, parts)) >= set(_reached(composed, parts)),
+        "unmasked": forwards_unmasked(log, model, src, tgt),
+        "as_far": set(reached(out, parts)) >= set(reached(composed, parts)),
     }
-
-
-def _wired(subject: Subject, draw: Draw) -> tuple[Expressions, dict[str, Part], Any]:
-    """The subject's model of parts that are called what they are kept under."""
-    log = Expressions(draw, _WIDTH, _sentences(draw))
-    parts = {name: log.part(name, *_CALLED[name]) for name in PARTS}
-    model = as_module(subject.EncoderDecoder(*parts.values()))
-    for name in PARTS:
-        part = getattr(model, name, None)
-        if isinstance(part, Part):
-            part.name = name
-    return log, parts, model
-
-
-def _sentences(draw: Draw) -> dict[str, Tensor]:
-    """Two sentences of 7 source and 5 target ids, a mask for each side, and a memory."""
-    ids = draw.permutation("ids", 24) + 3
-    return {
-        "src": ids[:14].view(2, 7),
-        "tgt": ids[14:].view(2, 5),
-        "src_mask": torch.arange(7) < torch.tensor([7, 4]).view(2, 1, 1),
-        "tgt_mask": torch.ones(1, 5, 5, dtype=torch.bool).tril(),
-        "memory": draw.normal("memory", 2, 7, _WIDTH),
-    }
-
-
-def _reached(out: Any, parts: dict[str, Any]) -> list[str]:
-    """Those of the parts (or tensors) that the output's gradient reaches."""
-    if not isinstance(out, Tensor) or not out.requires_grad:
-        return []
-    weights = [p.weight if isinstance(p, Part) else p for p in parts.values()]
-    found = torch.autograd.grad(out.sum(), weights, retain_graph=True, allow_unused=True)
-    names = [getattr(part, "name", None) or name for name, part in parts.items()]
-    return sorted(name for name, g in zip(names, found, strict=True) if g is not None)
 
 
 def generator_parameters(subject: Subject, draw: Draw) -> dict[str, Value]:
@@ -140,6 +106,7 @@ def generator_output(subject: Subject, draw: Draw) -> dict[str, Value]:
         "y": first,
         "longer": see(generator(draw.normal("longer", 3, 9, d_model))),
         "flat": see(generator(draw.normal("flat", 5, d_model))),
+        "trained": see(generator.train()(x)),
     }
 
 
@@ -166,6 +133,9 @@ def model_sizes(subject: Subject, draw: Draw) -> dict[str, Value]:
     _run(model.eval(), draw)
     found["other_heads"] = [n for n in heads_of(model) if n != hyper_parameters(draw)[5]]
     found["defaults"] = defaults_of(subject.make_model)
+    found["others"] = [
+        count(getattr(small_models(subject, draw)[0], n).parameters()) for n in PARTS
+    ]
     return found
 
 
@@ -174,12 +144,12 @@ def model_embeddings(subject: Subject, draw: Draw) -> dict[str, Value]:
     d_model, model = hyper_parameters(draw)[3], whole_model(subject, draw).eval()
     table = _piece(subject, "Embeddings")(d_model, 7)
     positions = _piece(subject, "PositionalEncoding")(d_model, 0.0).eval()
-    asked = positions(torch.zeros(1, 9, d_model))
+    asked = positions(torch.zeros(1, _LONG, d_model))
     found: dict[str, Value] = {}
     for side in ("src", "tgt"):
         embed = getattr(model, f"{side}_embed")
         found[f"{side}_scale"] = scale_of(embed) / scale_of(table)
-        y = embed(torch.full((1, 9), 5))
+        y = embed(torch.full((1, _LONG), 5))
         found[f"{side}_positions"] = apart(y - y[:, :1], asked - asked[:, :1])
     return found
 
@@ -195,7 +165,10 @@ def model_separate(subject: Subject, draw: Draw) -> dict[str, Value]:
             for p in weights[one]:
                 p.add_(1)
             pairs += [[one, n] for n, v in before.items() if not torch.equal(v, vector(weights[n]))]
-    return {"together": pairs}
+    one, two = small_models(subject, draw)
+    first = {id(p) for p in one.parameters()}
+    twice = [n for n in PARTS if any(id(p) in first for p in getattr(two, n).parameters())]
+    return {"together": pairs, "across": twice}
 
 
 def model_start(subject: Subject, draw: Draw) -> dict[str, Value]:
@@ -205,9 +178,13 @@ def model_start(subject: Subject, draw: Draw) -> dict[str, Value]:
     found: dict[str, Value] = {f"{n}_spread": s.spread for n, s in starts.items()}
     found |= {f"{n}_reach": s.reach for n, s in starts.items()}
     found["bell"] = max(s.tail for s in starts.values()) > 2.4
+    one, two = ([p for p in m.parameters() if p.dim() > 1] for m in small_models(subject, draw))
+    found["repeated"] = all(torch.equal(p, q) for p, q in zip(one, two, strict=False))
     for name, y in zip(("encoder", "decoder"), _run(model, draw), strict=True):
         off = torch.maximum(y.mean(-1).abs(), (y.std(-1) - 1).abs())
         found[f"{name}_rows"] = bool((off < 0.25).all())
+    untouched = found["encoder_rows"] and found["decoder_rows"]  # else it has been told already
+    found["biases"] = bool(untouched) and biases_beyond(model)
     return found
 
 
@@ -229,7 +206,7 @@ def model_dropout(subject: Subject, draw: Draw) -> dict[str, Value]:
         for p, model in ((0, none), (1, every)):
             redraw(model)
             for side in ("src", "tgt"):
-                share = share_of_zeros(getattr(model, f"{side}_embed"), _sentences(draw)[side])
+                share = share_of_zeros(getattr(model, f"{side}_embed"), sentences(draw)[side])
                 found[f"{side}_embed_at_{p}"] = str(p) if share is None else share
         only_feed_forward(none, hyper_parameters(draw)[4])
         asked, seen = _run(none.eval(), draw), _run(none.train(), draw)
@@ -251,7 +228,7 @@ def attention_dropout(subject: Subject, draw: Draw) -> dict[str, Value]:
 @torch.no_grad()
 def model_behaviour(subject: Subject, draw: Draw) -> dict[str, Value]:
     """What the parts together must and must not depend on, in eval mode."""
-    model, given = whole_model(subject, draw).eval(), _sentences(draw)
+    model, given = whole_model(subject, draw).eval(), sentences(draw)
 
     def features(**other: Tensor) -> Tensor:
         use = {**given, **other}
@@ -287,7 +264,7 @@ def model_behaviour(subject: Subject, draw: Draw) -> dict[str, Value]:
 
 def _run(model: Any, draw: Draw, size: float = 1.0) -> tuple[Tensor, Tensor]:
     """Encoder and decoder on vectors of that size; what is embedded plays no part."""
-    vectors = (draw.normal(f"run/{n}", 2, n, _WIDTH) for n in (7, 5, 7))
+    vectors = (draw.normal(f"run/{n}", 2, n, WIDTH) for n in (7, 5, 7))
     return run_stacks(model, *(v * size for v in vectors))
 
 

@@ -13,7 +13,9 @@ from autograder.core.draw import Draw
 from autograder.core.observation import Value, see
 from autograder.core.subject import Unusable
 from autograder.wiring.formula import Sums, Told
+from autograder.wiring.masks import same_mask
 from autograder.wiring.recorder import Call, Record, own_parameters, parts_of
+from autograder.wiring.slopes import connected, passes, steep
 
 NEVER = "—"  # stands for a call that was not made
 
@@ -130,22 +132,11 @@ def tell(value: Any, sums: Sums, masks: Tensors) -> Told:
     if not isinstance(seen, Tensor):
         return Told(kind_of(seen))
     for name, mask in masks.items():
-        if _same_mask(seen, mask):
+        if same_mask(seen, mask):
             return Told(name)
     if not seen.is_floating_point() or seen.dim() != 3:
         seen = seen.float()
     return sums.tell(seen)
-
-
-def _same_mask(seen: Tensor, mask: Tensor) -> bool:
-    """Same rank, and the same may be looked at: any dtype, broadcast or not."""
-    if seen.dim() != mask.dim() or seen.size(-1) != mask.size(-1):
-        return False
-    try:
-        one, two = torch.broadcast_tensors(seen != 0, mask != 0)
-    except RuntimeError:
-        return False
-    return torch.equal(one, two)
 
 
 def parameters(layer: Layer, module: nn.Module, parts: Sequence[str]) -> dict[str, Value]:
@@ -160,58 +151,19 @@ def parameters(layer: Layer, module: nn.Module, parts: Sequence[str]) -> dict[st
     }
 
 
-def unfelt(y: Any, own: Sequence[Tensor]) -> int:
-    """How many of these numbers the output does not depend on; 0 where no gradient can be had."""
-    if not isinstance(y, Tensor) or not y.requires_grad:
-        return sum(p.numel() for p in own)
-    slopes = _slopes((y * y.detach()).sum(), own)
-    return sum(p.numel() for p, s in zip(own, slopes, strict=True) if s is None) if slopes else 0
-
-
-def _slopes(total: Tensor, wanted: Sequence[Tensor]) -> Sequence[Tensor | None]:
-    """Gradients of a number; none at all where something has been overwritten meanwhile."""
-    try:
-        return torch.autograd.grad(total, wanted, allow_unused=True) if wanted else ()
-    except RuntimeError:
-        return ()
+def gradients(
+    seen: Layer, module: nn.Module, record: Record, inputs: Tensors, along: Sequence[str]
+) -> dict[str, Value]:
+    """Whether gradients flow through all of the module; and then, whether they are right."""
+    flows = seen.untouched and connected(module, record, inputs)
+    right = flows and steep(module, record, inputs, along) == [*along]
+    return {"connected": flows, "slopes": right and passes(module, record, inputs)}
 
 
 def size_of(module: nn.Module) -> Value:
     """Its `.size`; None where it has none."""
     size = getattr(module, "size", None)
     return size if size is None or isinstance(size, int) else see(size)
-
-
-def connected(module: nn.Module, record: Record, inputs: Tensors) -> bool:
-    """Whether gradients flow: into and out of each recorder, and along x untouched."""
-    first = next(iter(inputs.values()))
-    record.calls, record.shape = [], tuple(first.shape)
-    leaves = [t.clone().requires_grad_(t.is_floating_point()) for t in inputs.values()]
-    y = module(*(t.clone() for t in leaves))
-    if not isinstance(y, Tensor) or not y.requires_grad:
-        return False
-    reached = [t for c in record.calls for t in c.inputs.values() if _has_features(t, first)]
-    felt = _slopes(y.sum(), [leaves[0], *(c.output for c in record.calls)])
-    flows = bool(felt) and all(slope is not None for slope in felt)
-    return flows and all(t.requires_grad for t in reached) and _passes(module, record, inputs)
-
-
-def _has_features(value: Any, x: Tensor) -> bool:
-    return isinstance(value, Tensor) and value.is_floating_point() and value.size(-1) == x.size(-1)
-
-
-def _passes(module: nn.Module, record: Record, inputs: Tensors) -> bool:
-    """With recorders that give zeros, the slope of the output along x is 1."""
-    first, *rest = inputs.values()
-    x = first.clone().requires_grad_()
-    record.silent = True
-    y = module(x.clone(), *rest)
-    record.silent = False
-    if not isinstance(y, Tensor) or y.shape != x.shape or not y.requires_grad:
-        return False
-    weigh = record.draw.normal("cotangent", *y.shape)
-    slope = next(iter(_slopes((y * weigh).sum(), [x])), None)
-    return slope is not None and torch.allclose(slope, weigh, atol=1e-4)
 
 
 def dropping(build: Build, inputs: Tensors, draw: Draw) -> dict[str, Value]:
@@ -237,7 +189,7 @@ def dropping(build: Build, inputs: Tensors, draw: Draw) -> dict[str, Value]:
         (one, calls), (two, _) = run(p, training), run(p, training)
         repeats = _equal(one, two)
         found[f"{name}_repeats"] = repeats
-        found[f"{name}_fed"] = repeats and _fed_alike(calls[:1], fed[:1])
+        found[f"{name}_fed"] = repeats and fed_alike(calls[:1], fed[:1])
         found[f"{name}_left"] = NEVER
         if repeats or not isinstance(one, Tensor):
             found[f"{name}_left"] = _left(one, asked, [*fed, *calls], inputs, draw)
@@ -249,13 +201,13 @@ def _first(output: Any) -> Any:
     return output[0] if isinstance(output, tuple) and output else output
 
 
-def _fed_alike(one: Sequence[Call], two: Sequence[Call]) -> bool:
+def fed_alike(one: Sequence[Call], two: Sequence[Call]) -> bool:
     """Whether calls have the same tensors as inputs."""
     inputs = ([v for call in calls for v in call.inputs.values()] for calls in (one, two))
-    return all(_near(a, b) for a, b in zip(*inputs, strict=False) if isinstance(a, Tensor))
+    return all(near(a, b) for a, b in zip(*inputs, strict=False) if isinstance(a, Tensor))
 
 
-def _near(one: Tensor, two: Any) -> bool:
+def near(one: Tensor, two: Any) -> bool:
     return (
         isinstance(two, Tensor)
         and one.shape == two.shape

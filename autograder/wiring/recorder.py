@@ -42,7 +42,7 @@ class Record:
         self.draw, self.shape = draw, shape
         self.silent = False
         self.calls: list[Call] = []
-        self._maps: dict[str, Tensor] = {}
+        self._fixed: dict[str, Tensor] = {}
         self.key = next(_numbers)
         _records[self.key] = self
 
@@ -52,7 +52,7 @@ class Record:
 
     def note(self, recorder: Recorder, inputs: dict[str, Any]) -> Tensor:
         """Keep a call; what the recorder gives."""
-        total = self.draw.normal(recorder.part, self.shape[-1]).expand(self.shape)
+        total = self._drawn(recorder.part, self.shape[-1]).expand(self.shape)
         for name, value in inputs.items():
             if not self.silent and isinstance(value, Tensor) and value.is_floating_point():
                 total = total + self._mixed(f"{recorder.part}/{name}", value)
@@ -67,9 +67,12 @@ class Record:
             return torch.zeros(self.shape)
         if value.shape != self.shape:
             value = value.reshape(-1, size).mean(0)
-        if name not in self._maps:
-            self._maps[name] = self.draw.normal(name, size, size, scale=size**-0.5)
-        return value @ self._maps[name]
+        return value @ self._drawn(name, size, size) * size**-0.5
+
+    def _drawn(self, name: str, *shape: int) -> Tensor:
+        if name not in self._fixed:
+            self._fixed[name] = self.draw.normal(name, *shape)
+        return self._fixed[name]
 
 
 class Recorder(nn.Module):

@@ -3,36 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from autograder.core.observation import Value
 from autograder.wiring.formula import Sums
-from autograder.wiring.layer import NEVER, Tensors, tell, unfelt
+from autograder.wiring.layer import NEVER, Tensors, fed_alike, near, tell
+from autograder.wiring.masks import others_handed
 from autograder.wiring.recorder import Call, Record, own_parameters, parts_of
+from autograder.wiring.slopes import steep, unfelt
 
 
 def stack_seen(
-    stack: nn.Module, record: Record, inputs: Tensors, masks: Sequence[str]
+    stack: nn.Module, record: Record, inputs: Tensors, others: Sequence[Tensors]
 ) -> dict[str, Value]:
-    """Call a stack around recorders once.
+    """Call a stack around recorders, with these inputs and with other masks.
 
     Args:
         stack: the subject's.
         record: of the recorders that stand for its layers; their inputs have the names of `inputs`.
         inputs: what it is called with, in order; the first is x, and layers get the others too.
-        masks: those of the inputs that are masks.
+        others: masks to call it with besides, by name; what else is an input is none.
 
     Returns:
         copies: for each call, which copy it was (by where its parameter lies).
         registered, spare: copies among the stack's parameters that were called, and that were not.
         first, further: what the first layer received as x; what the others did, each formula once.
         one list for each other input: what was handed on in its place, each formula once.
+        other_masks: the same of other masks, and of None.
+        slopes: the inputs along which the gradient is right.
+        fed_in_training, kept_in_training: whether layers receive the same as in eval mode; and
+        whether, where they do, the same comes out.
         output: a formula. own: trainable numbers besides the layers'. unfelt: idle ones of these.
     """
-    start, *others = inputs
+    start, *further = inputs
+    masks = list(others[0])
     x = inputs[start]
     record.calls, record.shape = [], tuple(x.shape)
     handed = [t.clone() for t in inputs.values()]
@@ -47,17 +54,40 @@ def stack_seen(
         "first": received[0] if received else NEVER,
         "further": _once(received[1:]),
     }
-    for name in others:
+    for name in further:
         told = [_told(calls, i, c.inputs[name], inputs, masks, record) for i, c in enumerate(calls)]
         found[name] = _once(told)
+    handed_on = [text for name in masks for text in cast(list[str], found[name])]
+
+    def taken(calls: Sequence[Call]) -> list[Any]:
+        return [c.inputs[name] for c in calls for name in masks]
+
     own = own_parameters(stack)
     return {
         **found,
+        "other_masks": _once(others_handed(stack, record, inputs, others, taken, handed_on)),
+        "slopes": [*steep(stack, record, inputs, [n for n in inputs if n not in masks])],
+        **_in_training(stack, record, inputs, calls, y),
         "output": _told(calls, len(calls), y, inputs, masks, record),
         "own": sum(p.numel() for p in own),
         "unfelt": unfelt(y, own),
         "untouched": untouched,
     }
+
+
+@torch.no_grad()
+def _in_training(
+    stack: nn.Module, record: Record, inputs: Tensors, asked: Sequence[Call], y: Any
+) -> dict[str, Value]:
+    """What chance does, shows in one call or another."""
+    fed = kept = True
+    for _ in range(2):
+        record.calls = []
+        output = stack.train()(*(t.clone() for t in inputs.values()))
+        fed = fed and len(record.calls) == len(asked) and fed_alike(record.calls, asked)
+        kept = kept and (not fed or not isinstance(y, Tensor) or near(y, output))
+    stack.eval()
+    return {"fed_in_training": fed, "kept_in_training": kept}
 
 
 def _copies(stack: nn.Module, calls: Sequence[Call]) -> dict[str, Value]:

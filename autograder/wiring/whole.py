@@ -12,9 +12,11 @@ import torch
 from torch import Tensor, nn
 
 from autograder.core.draw import Draw
+from autograder.core.given import REFERENCE
 from autograder.core.subject import Subject, Unusable, ordinary
 
 PARTS = ("encoder", "decoder", "src_embed", "tgt_embed", "generator")
+WIDTH = 24  # d_model
 
 
 def hyper_parameters(draw: Draw) -> tuple[int, int, int, int, int, int]:
@@ -23,7 +25,7 @@ def hyper_parameters(draw: Draw) -> tuple[int, int, int, int, int, int]:
     The width is a multiple of 8, the usual number of heads: who ignores h can build a model, too.
     """
     vocabs = draw.pick("vocabs", ((31, 37), (41, 35), (33, 43)))
-    return *vocabs, 2, 24, draw.pick("d_ff", (20, 28)), draw.pick("h", (4, 6))
+    return *vocabs, 2, WIDTH, draw.pick("d_ff", (20, 28)), draw.pick("h", (4, 6))
 
 
 @dataclass
@@ -36,6 +38,7 @@ class _Latest:
 
 
 _latest = _Latest()
+_small: tuple[Subject | None, int, list[Any]] = None, 0, []
 
 
 def whole_model(subject: Subject, draw: Draw, dropout: float = 0.0) -> Any:
@@ -52,6 +55,22 @@ def whole_model(subject: Subject, draw: Draw, dropout: float = 0.0) -> Any:
             made = subject.make_model(*hyper_parameters(draw), dropout)
         _latest.models[dropout] = as_module(made)
     return _latest.models[dropout]
+
+
+def small_models(subject: Subject, draw: Draw) -> list[Any]:
+    """Two models of other, small sizes, one after the other: they have nothing in common.
+
+    Raises:
+        Unusable: what is built is no `nn.Module`.
+    """
+    global _small
+    if _small[0] is not subject or _small[1] != draw.seed:
+        models = []
+        for name in ("small", "small again"):
+            with draw.torch_seeded(name):
+                models.append(as_module(subject.make_model(29, 27, 1, 16, 12, 2, 0.0)))
+        _small = subject, draw.seed, models
+    return _small[2]
 
 
 def as_module(made: Any) -> Any:
@@ -153,6 +172,17 @@ def share_of_zeros(embed: nn.Module, ids: Tensor) -> str | None:
         return None
     share = (y == 0).double().mean().item()
     return f"{share:.0f}" if share in (0, 1) else "0..1"
+
+
+def biases_beyond(module: nn.Module) -> bool:
+    """Whether a bias of the given pieces' linear layers is larger than torch makes it.
+
+    torch draws it uniformly below 1/sqrt(fan_in). Put to 0 it is as good.
+    """
+    given = (m for m in module.modules() if type(m).__module__.split(".")[0] == REFERENCE)
+    linear = {m for g in given for m in g.modules() if type(m) is nn.Linear and m.bias is not None}
+    sizes = (m.bias.detach().abs().max().item() * m.in_features**0.5 for m in linear)
+    return any(size > 1 + 1e-5 for size in sizes)
 
 
 def heads_of(model: nn.Module) -> list[int]:

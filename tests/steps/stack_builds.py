@@ -133,9 +133,9 @@ class ComposedEncoderLayer(Composed):
     def forward(self, x, mask):
         network, attention = self.parts
         m, start = self.mistake, x
-        mask = {"no_mask": None, "inverted": mask == 0, "widened": mask[:, None]}.get(m, mask)
-        if self.c["call"] == "float mask":
-            mask = mask.float()
+        if mask is not None:
+            mask = {"no_mask": None, "inverted": mask == 0, "widened": mask[:, None]}.get(m, mask)
+            mask = mask.float() if self.c["call"] == "float mask" else mask
 
         def look(normed):
             if m == "outer_x":

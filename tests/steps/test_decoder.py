@@ -394,6 +394,102 @@ def test_what_the_catalogue_does_not_hold_gets_no_name(name: str) -> None:
     assert named(verdict) == set(), verdict
 
 
+# Right values, with these masks, in eval mode.
+HIDDEN: dict[str, tuple[tuple[str, str], str]] = {
+    "layers without gradient": (
+        (
+            f"{LOOP}\n            {CALL}",
+            f"with torch.no_grad():\n          {LOOP}\n            {CALL}",
+        ),
+        "decoder_order",
+    ),
+    "cut between layers": ((CALL, CALL.replace("(x,", "(x.detach(),")), "decoder_order"),
+    "memory cut off": ((LOOP, f"memory = memory.detach()\n        {LOOP}"), "decoder_order"),
+    "memory negated on the way back": (
+        (LOOP, f"memory = 2 * memory.detach() - memory\n        {LOOP}"),
+        "decoder_order",
+    ),
+    "cut before the norm": ((END, "return self.norm(x.detach())"), "decoder_order"),
+    "layer: triangle of its own": (
+        (
+            BACK,
+            BACK.replace(
+                "tgt_mask",
+                "None if tgt_mask is None else tgt_mask & torch.ones(7, 7).tril().bool()",
+            ),
+        ),
+        "layer_masks",
+    ),
+    "layer: first row of the source's mask": (
+        (ACROSS, ACROSS.replace("src_mask", "None if src_mask is None else src_mask[:, :1]")),
+        "layer_masks",
+    ),
+    "layer: only square masks": (
+        (
+            BACK,
+            BACK.replace(
+                "tgt_mask", "None if tgt_mask is None else tgt_mask.view(-1, x.size(1), x.size(1))"
+            ),
+        ),
+        "layer_masks",
+    ),
+    "layer: a mask for each sentence": (
+        (
+            BACK,
+            BACK.replace(
+                "tgt_mask", "None if tgt_mask is None else tgt_mask.view(x.size(0), -1, x.size(1))"
+            ),
+        ),
+        "layer_masks",
+    ),
+    "layer: None refused": ((ACROSS, ACROSS.replace("src_mask", "src_mask.bool()")), "layer_masks"),
+    "None refused": ((LOOP, f"tgt_mask = tgt_mask.clone()\n        {LOOP}"), "decoder_order"),
+    "dropout at the end": (
+        (END, "return nn.functional.dropout(self.norm(x), 0.1, self.training)"),
+        "decoder_norm",
+    ),
+    "dropout on memory": (
+        (LOOP, f"memory = nn.functional.dropout(memory, 0.1, self.training)\n        {LOOP}"),
+        "decoder_order",
+    ),
+    "layers skipped in training": (
+        (CALL, f"x = x if self.training and torch.rand(()) < 0.7 else {CALL[4:]}"),
+        "decoder_order",
+    ),
+}
+FINE: dict[str, tuple[str, str]] = {
+    "mask as numbers": (
+        BACK,
+        BACK.replace("tgt_mask", "None if tgt_mask is None else tgt_mask.long()"),
+    ),
+    "mask for all sentences": (
+        BACK,
+        BACK.replace(
+            "tgt_mask", "None if tgt_mask is None else tgt_mask.expand(x.size(0), -1, -1)"
+        ),
+    ),
+    "memory is a view": (
+        LOOP,
+        f"memory = memory.transpose(0, 1).contiguous().transpose(0, 1)\n        {LOOP}",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_what_shows_in_gradients_masks_or_training_costs_one_check_without_a_name(
+    name: str,
+) -> None:
+    edit, check = HIDDEN[name]
+    for seed in (3, 4):
+        verdict = graded(edited(edit), seed)
+        assert (failed(verdict), named(verdict)) == ({check}, set()), verdict
+
+
+@pytest.mark.parametrize("name", FINE)
+def test_other_ways_with_masks_and_gradients_are_right(name: str) -> None:
+    assert failed(graded(edited(FINE[name]))) == set()
+
+
 ONE_CHECK = {
     "outer_x": {"layer_self_attention"},
     "no_mask": {"layer_masks"},

@@ -362,6 +362,80 @@ def test_what_the_catalogue_does_not_hold_gets_no_name(name: str) -> None:
     assert named(verdict) == set(), verdict
 
 
+# Right values, with these masks, in eval mode.
+HIDDEN: dict[str, tuple[tuple[str, str], str]] = {
+    "layers without gradient": (
+        (
+            f"{LOOP}\n            {CALL}",
+            f"with torch.no_grad():\n          {LOOP}\n            {CALL}",
+        ),
+        "encoder_order",
+    ),
+    "x cut off": ((LOOP, f"x = x.detach()\n        {LOOP}"), "encoder_order"),
+    "cut between layers": ((CALL, CALL.replace("(x,", "(x.detach(),")), "encoder_order"),
+    "cut before the norm": ((END, "return self.norm(x.detach())"), "encoder_order"),
+    "cut in training": (
+        (LOOP, f"x = x.detach() if self.training else x\n        {LOOP}"),
+        "encoder_order",
+    ),
+    "gradient doubled": (
+        (END, "x = self.norm(x)\n        return 2 * x - x.detach()"),
+        "encoder_order",
+    ),
+    "layer: gradient doubled": (
+        (f"x = {NETWORK}", f"x = 2 * {NETWORK}\n        x = x - x.detach() / 2"),
+        "layer_output",
+    ),
+    "layer: a little more": ((f"x = {NETWORK}", f"x = 1.0005 * {NETWORK}"), "layer_output"),
+    "layer: first row of the mask": (
+        (ATTEND, ATTEND.replace("mask)", "mask if mask is None else mask[:, :1])")),
+        "layer_mask",
+    ),
+    "layer: None refused": ((ATTEND, ATTEND.replace("mask)", "mask.bool())")), "layer_mask"),
+    "first row of the mask": (
+        (LOOP, f"mask = mask if mask is None else mask[:, :1]\n        {LOOP}"),
+        "encoder_order",
+    ),
+    "None refused": ((LOOP, f"mask = mask * 1\n        {LOOP}"), "encoder_order"),
+    "dropout at the end": (
+        (END, "return nn.functional.dropout(self.norm(x), 0.1, self.training)"),
+        "encoder_norm",
+    ),
+    "dropout before the layers": (
+        (LOOP, f"x = nn.functional.dropout(x, 0.1, self.training)\n        {LOOP}"),
+        "encoder_order",
+    ),
+    "layers skipped in training": (
+        (CALL, f"x = x if self.training and torch.rand(()) < 0.7 else {CALL[4:]}"),
+        "encoder_order",
+    ),
+}
+FINE: dict[str, tuple[str, str]] = {
+    "mask as numbers": (ATTEND, ATTEND.replace("mask)", "mask if mask is None else mask.float())")),
+    "mask for all rows": (
+        ATTEND,
+        ATTEND.replace("mask)", "mask if mask is None else mask.expand(-1, x.size(1), -1))"),
+    ),
+    "mask is a copy": (LOOP, f"mask = None if mask is None else mask.clone()\n        {LOOP}"),
+    "x is a view": (LOOP, f"x = x.transpose(0, 1).contiguous().transpose(0, 1)\n        {LOOP}"),
+}
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_what_shows_in_gradients_masks_or_training_costs_one_check_without_a_name(
+    name: str,
+) -> None:
+    edit, check = HIDDEN[name]
+    for seed in (3, 4):
+        verdict = graded(edited(edit), seed)
+        assert (failed(verdict), named(verdict)) == ({check}, set()), verdict
+
+
+@pytest.mark.parametrize("name", FINE)
+def test_other_ways_with_masks_and_gradients_are_right(name: str) -> None:
+    assert failed(graded(edited(FINE[name]))) == set()
+
+
 ONE_CHECK = {
     "outer_x": {"layer_attention"},
     "no_mask": {"layer_mask"},

@@ -99,6 +99,97 @@ def test_other_mistakes_get_no_name(name: str) -> None:
     assert named(verdict) == set()
 
 
+INIT = "            nn.init.xavier_uniform_(parameter)\n    return model"
+BIASES = "for p in model.encoder.parameters():\n        if p.dim() == 1 and bool((p % 1).any()):"
+# What shows in other models, in training or without masks only, and the check that it costs.
+HIDDEN: dict[str, tuple[Edits, str]] = {
+    "always two layers": (
+        [
+            ("Encoder(encoder_layer, N)", "Encoder(encoder_layer, 2)"),
+            ("Decoder(decoder_layer, N)", "Decoder(decoder_layer, 2)"),
+        ],
+        "model_sizes",
+    ),
+    "always this wide": (
+        [("    encoder_self_attn =", "    d_model = 24\n    encoder_self_attn =")],
+        "model_sizes",
+    ),
+    "always this deep inside": (
+        [("    encoder_self_attn =", "    d_ff = max(d_ff, 20)\n    encoder_self_attn =")],
+        "model_sizes",
+    ),
+    "a layer less": (
+        [("Decoder(decoder_layer, N)", "Decoder(decoder_layer, N - 1)")],
+        "model_sizes",
+    ),
+    "short sentences only": (
+        [
+            (
+                "tgt_positions = PositionalEncoding(d_model, dropout)",
+                "tgt_positions = PositionalEncoding(d_model, dropout, 512)",
+            )
+        ],
+        "model_embeddings",
+    ),
+    "biases of another kind": (
+        [
+            (
+                INIT,
+                INIT.replace("return", f"{BIASES}\n            nn.init.normal_(p)\n    return"),
+            )
+        ],
+        "model_start",
+    ),
+    "always the same start": (
+        [("    encoder_self_attn =", "    torch.manual_seed(0)\n    encoder_self_attn =")],
+        "model_start",
+    ),
+    "one generator for all models": (
+        [
+            (
+                "generator=Generator(d_model, tgt_vocab)",
+                "generator=made.setdefault((d_model, tgt_vocab), Generator(d_model, tgt_vocab))",
+            ),
+            ("class EncoderDecoder(", "made = {}\n\n\nclass EncoderDecoder("),
+        ],
+        "model_separate",
+    ),
+    "generator drops": (
+        [("self.proj(x)", "self.proj(nn.functional.dropout(x, 0.1, self.training))")],
+        "generator_output",
+    ),
+    "encode refuses None": (
+        [
+            (
+                "return self.encoder(vectors, src_mask)",
+                "return self.encoder(vectors, src_mask.bool())",
+            )
+        ],
+        "encode",
+    ),
+    "decode refuses None": (
+        [("(vectors, memory, src_mask, tgt_mask)", "(vectors, memory, src_mask, tgt_mask * 1)")],
+        "decode",
+    ),
+    "forward refuses None": (
+        [
+            (
+                "memory = self.encode(src, src_mask)",
+                "src_mask = src_mask.bool()\n        memory = self.encode(src, src_mask)",
+            )
+        ],
+        "forward",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_what_is_hidden_from_one_model_costs_one_check_without_a_name(name: str) -> None:
+    edits, check = HIDDEN[name]
+    verdict = graded(edited(SOLUTION, edits))
+    assert (lost(verdict), named(verdict)) == ([check], set()), verdict
+
+
 def test_a_mistake_costs_the_check_it_belongs_to() -> None:
     """Wiring, embeddings, sizes, start and dropout are each looked at by themselves."""
     for slug, check in (
