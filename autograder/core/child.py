@@ -87,7 +87,6 @@ def observations(
             return
         yield Observation()
         for name in job.probes:
-            used.clear()
             seen = observe(job.step.probes[name], subject, Draw(job.seed), through)
             if used:
                 seen.terms["ready_made"] = list(used)
@@ -116,6 +115,7 @@ def work(job: Job, result: int, log: int, limits: Limits, base: int, walls: Sequ
         _limit(limits, base)
         for wall in walls:
             wall()
+        _send(result, encode(Observation()))  # all is set up
         for seen in observations(job, through=()):
             _send(result, encode(seen))
         code = 0

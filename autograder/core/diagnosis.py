@@ -66,13 +66,13 @@ class _Search:
     def explain(self, left: set[str], base: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
         """The mistakes that explain checks in `left`, on top of the conventions in `base`.
 
-        One check after the other, the cheapest first: only a mistake that looks the same there is
-        held against all the others.
+        One check after the other, remarks last: only a mistake that looks the same there is held
+        against all the others.
         """
         explains: dict[str, set[str]] = {}
         mistakes = [m for m in self.step.misconceptions if m.slug not in base]
         todo = [c for c in self.step.checks if c.name in left and c.name in self.seen]
-        for check in sorted(todo, key=self._cost):
+        for check in sorted(todo, key=lambda c: not c.graded):
             if any(check.name in checks for checks in explains.values()):
                 continue
             for mistake in mistakes:
@@ -92,11 +92,6 @@ class _Search:
         }
         named = {name: tuple(s for s, checks in best.items() if name in checks) for name in left}
         return {name: slugs for name, slugs in named.items() if slugs}
-
-    def _cost(self, check: Check) -> tuple[bool, float]:
-        """Seconds the reference took: what needs no weights comes first. Remarks come last."""
-        right = self.expected.right(check.probe, self.seen[check.name].terms)
-        return not check.graded, right.seconds
 
     def _alike(self, mistake: Misconception, check: Check, base: tuple[str, ...]) -> bool:
         """Whether the check fails with this mistake just as it did with the learner's code."""

@@ -58,12 +58,12 @@ def only_given(given: Mapping[str, str]) -> Iterator[Offer]:
 
     facade.__dict__["__getattr__"] = refuse
     before = {name: sys.modules.pop(name) for name in _reference_modules() if name in sys.modules}
-    sys.modules[REFERENCE] = facade
-    for slug, module in modules.items():
-        offer(slug, module)
     finder = _Refuse()
     sys.meta_path.insert(0, finder)
     try:
+        sys.modules[REFERENCE] = facade
+        for slug, module in modules.items():
+            offer(slug, module)
         yield offer
     finally:
         sys.meta_path.remove(finder)

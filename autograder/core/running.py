@@ -37,11 +37,12 @@ class Lost:
 
 @dataclass
 class Seen:
-    """Loading's outcome, each probe's by name, and what was printed."""
+    """Loading's outcome, each probe's, and what was printed: `loading` characters while loading."""
 
     loaded: Observation | Lost
     probes: dict[str, Observation | Lost] = field(default_factory=dict)
     printed: str = ""
+    loading: int = 0
 
 
 def can_fork() -> bool:
@@ -82,7 +83,7 @@ def run(
             seen = part
         else:
             seen.probes |= part.probes
-            seen.printed = (seen.printed + part.printed)[: limits.printed]
+            seen.printed = (seen.printed + part.printed[part.loading :])[: limits.printed]
         if isinstance(part.loaded, Lost) or part.loaded.values:
             lost = part.loaded if isinstance(part.loaded, Lost) else Lost("skipped")
             seen.probes |= {name: lost for name in todo if name not in seen.probes}
@@ -137,10 +138,15 @@ class _Child:
     def seen(self, deadline: float) -> Seen:
         """What came of loading and of each probe, up to the first that was lost."""
         probes: dict[str, Observation | Lost] = {}
+        loading = b""
         try:
+            if isinstance(self._next(time.monotonic() + self.limits.load), Lost):
+                raise ChildProcessError("the process for learners' code could not be set up")
             loaded = self._next(min(deadline, time.monotonic() + self.limits.load))
             if isinstance(loaded, Observation) and loaded.values.keys() - {"raised"}:
                 loaded = Lost("malformed", "loading tells of nothing but an exception")
+            self._read_prints(until=time.monotonic() + 0.02)
+            loading = bytes(self.printed)
             well = isinstance(loaded, Observation) and not loaded.values
             for name in self.job.probes if well else ():
                 probes[name] = self._next(min(deadline, time.monotonic() + self.limits.probe))
@@ -148,7 +154,8 @@ class _Child:
                     break
         finally:
             self._end()
-        return Seen(loaded, probes, self.printed.decode("utf-8", "replace"))
+        printed = self.printed.decode("utf-8", "replace")
+        return Seen(loaded, probes, printed, len(loading.decode("utf-8", "replace")))
 
     def _next(self, deadline: float) -> Observation | Lost:
         while True:
@@ -187,6 +194,11 @@ class _Child:
             os.close(self.log)
             self.log = -1
 
+    def _read_prints(self, until: float) -> None:
+        """Take what lies there already; a flood has an end at that time."""
+        while self.log >= 0 and time.monotonic() < until and _ready([self.log], 0):
+            self._read_log()
+
     def _gone(self) -> bool:
         if self.status is None:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
@@ -201,7 +213,7 @@ class _Child:
         if self.status is None:
             return Lost("malformed", "it goes on, and will say nothing more")
         if os.WIFSIGNALED(self.status):
-            return Lost("signal", signal.Signals(os.WTERMSIG(self.status)).name)
+            return Lost("signal", _name(os.WTERMSIG(self.status)))
         code = os.WEXITSTATUS(self.status)
         if code == OUT_OF_MEMORY:
             return Lost("memory")
@@ -215,15 +227,20 @@ class _Child:
             os.killpg(self.pid, signal.SIGKILL)
         if self.status is None:
             self.status = os.waitpid(self.pid, 0)[1]
-        end = time.monotonic() + 0.02
-        while self.log >= 0 and _ready([self.log], end - time.monotonic()):
-            self._read_log()
+        self._read_prints(until=time.monotonic() + 0.02)
         self._close()
 
     def _close(self) -> None:
         os.close(self.result)
         if self.log >= 0:
             os.close(self.log)
+
+
+def _name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # one of the real-time signals
+        return f"signal {number}"
 
 
 def _ready(ends: Sequence[int], seconds: float) -> set[int]:

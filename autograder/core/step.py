@@ -171,6 +171,7 @@ def given_to(step: Step) -> dict[str, str]:
 def _read(path: Path) -> Step:
     data = tomllib.loads(path.read_text(encoding="utf-8"))
     labels = data.get("labels", {})
+    alike = path.with_suffix(ALIKE)
     checks = tuple(_check(c, labels) for c in data["checks"])
     mistakes = tuple(_misconception(slug, m) for slug, m in data.get("misconceptions", {}).items())
     return Step(
@@ -181,9 +182,7 @@ def _read(path: Path) -> Step:
         checks=checks,
         misconceptions=mistakes,
         ready_made=tuple(data.get("ready_made", ())),
-        alike=frozenset(
-            path.with_suffix(ALIKE).read_text().split() if path.with_suffix(ALIKE).exists() else ()
-        ),
+        alike=frozenset(alike.read_text(encoding="utf-8").split() if alike.exists() else ()),
         allowed=tuple(data.get("allowed", ())),
     )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from autograder.core.step import Check, NoSuchStep, Step, find_step
+from autograder.core.step import Check, Step, all_steps
 from autograder.core.verdict import CheckVerdict, Verdict
 from autograder.front.wording import escape_lines, say, tell
 
@@ -143,13 +143,9 @@ def _next(
 
 
 def _following(step: Step, lang: str) -> Iterator[Line]:
-    for number in range(step.number + 1, 19):
-        try:
-            later = find_step(number)
-        except NoSuchStep:
-            continue
+    later = next((s for s in all_steps() if s.number > step.number), None)
+    if later:
         yield Line(say("show.try_next", lang, step=later.name, title=later.title[lang]))
-        return
 
 
 def _sum(verdict: Verdict, shown: list[CheckVerdict], step: Step, lang: str) -> Line:

@@ -29,9 +29,15 @@ class Scalars:
         fresh = self.vector()
         marks = torch.arange(self.count, dtype=torch.float32) / self.count
         self.write(marks)
-        if not torch.equal(self.vector(), marks):
+        if not torch.equal(self.vector(), self._rounded(marks)):
             raise Unreadable("shared_memory")
         self.write(fresh)
+
+    def _rounded(self, values: Tensor) -> Tensor:
+        """What parameters that may be of half precision can hold of these values."""
+        parts = values.split([p.numel() for p in self.parameters])
+        held = [v.to(p.dtype).float() for v, p in zip(parts, self.parameters, strict=True)]
+        return torch.cat(held)
 
     def vector(self) -> Tensor:
         """float32 (count,): a copy of the values."""

@@ -143,15 +143,17 @@ def _settle(
     adapt: Adapt | None = None,
 ) -> tuple[nn.Module, list[str]]:
     found = subject.memo.get(key)
-    if found is None:
+    if found is None or (isinstance(found, tuple) and found[0] != draw.seed):
         try:
             module = _made(build, 0.0, dry)
             found = read(Scalars(module), _sparing(module))
-        except Exception as e:  # Unreadable, or the subject's own: it would raise again
-            found = e
+        except (
+            Exception
+        ) as e:  # Unreadable, or the subject's own: with this seed it would raise again
+            found = draw.seed, e, e.__traceback__
         subject.memo[key] = found
-    if isinstance(found, Exception):
-        raise found
+    if isinstance(found, tuple):
+        raise found[1].with_traceback(found[2])
     noted = subject.terms.setdefault("absent", [])
     noted += [r for r in sorted(shapes) if r[0] == "b" and r not in found.cells and r not in noted]
     module = _made(build, dropout, dry)
