@@ -8,10 +8,20 @@ import torch
 from torch import Tensor, nn
 
 from autograder.core.draw import Draw
-from autograder.core.observation import Odd, Value, apart, see
+from autograder.core.dropped import one_by_one
+from autograder.core.observation import Value, apart, see
 from autograder.core.subject import Subject, Unusable, raised
 from autograder.weights import settle
+from autograder.weights.scalars import in_common
 from autograder.weights.table import probed
+from autograder.wiring.positions import (
+    form,
+    in_float32,
+    lengths_served,
+    shares,
+    slope_in_training,
+    slope_of,
+)
 
 # ---------------------------------------------------------------- Embeddings
 
@@ -23,6 +33,7 @@ def embed_table(subject: Subject, draw: Draw) -> dict[str, Value]:
     few = torch.tensor([[0, 5, 1, 7], [4, 1, 3, 0]])
     one, two = see(module(few.clone())), see(module(few.clone()))
     found: dict[str, Value] = {"count": _trainable(module)}
+    found["in_common"] = in_common(module, _module(subject.Embeddings(d_model, vocab)))
     found["shape"] = list(one.shape) if isinstance(one, Tensor) else one
     if found["shape"] != [2, 4, d_model]:
         return found
@@ -41,9 +52,10 @@ def embed_scale(subject: Subject, draw: Draw) -> dict[str, Value]:
         lambda _: subject.Embeddings(d_model, vocab), d_model, vocab, subject, draw
     )
     ids = probed(vocab)
-    sentences = torch.stack([ids, ids[draw.permutation("ids", len(ids))]])
+    mixed = [ids[draw.permutation(f"ids{i}", len(ids))] for i in (1, 2)]
+    sentences = torch.stack([ids, *mixed])
     y = see(module(sentences.clone()))
-    if silent and isinstance(y, Tensor) and y.shape == (2, len(ids), d_model):
+    if silent and isinstance(y, Tensor) and y.shape == (3, len(ids), d_model):
         table = settle.canonical({"table": (vocab, d_model)}, draw)["table"][sentences]
         live = ~torch.isin(sentences, torch.tensor(silent)).unsqueeze(-1)
         factor = (y * table * live).sum() / (table.square() * live).sum().clamp(min=1e-9)
@@ -60,7 +72,7 @@ def _same(one: Value, two: Value) -> bool:
 
 
 def _trains(module: nn.Module, token: int) -> bool:
-    y = module(torch.tensor([[token]]))
+    y = module(torch.full((3, 1), token))
     weights = [p for p in module.parameters() if p.requires_grad]
     if not y.requires_grad or not weights:
         return False
@@ -78,16 +90,16 @@ def positions(subject: Subject, draw: Draw) -> dict[str, Value]:
     y = _encoding(subject, narrow, length)(torch.zeros(1, length, narrow))
     other = _encoding(subject, wide, length)(torch.zeros(1, length, wide))
     dtype = str(y.dtype).removeprefix("torch.") if isinstance(y, Tensor) else None
-    return {"narrow": _plain(y), "wide": _plain(other), "dtype": dtype}
+    return {"narrow": in_float32(y), "wide": in_float32(other), "dtype": dtype}
 
 
 def far_positions(subject: Subject, draw: Draw) -> dict[str, Value]:
     """Late rows of a long table: float32 angles may be off by some 5e-4 there."""
     width = _widths(draw)[0]
     for n in (12, 5000):  # first a short one: what has a wrong shape may be very large
-        y = _plain(_encoding(subject, width, n)(torch.zeros(1, n, width)))
+        y = in_float32(_encoding(subject, width, n)(torch.zeros(1, n, width)))
         if not isinstance(y, Tensor) or y.shape != (1, n, width):
-            return {"far": _form(y)}
+            return {"far": form(y)}
     rows = 4000 + draw.permutation("rows", 1000)[:40]
     return {"far": y[0, torch.cat([rows, torch.tensor([4999])])]}
 
@@ -96,33 +108,34 @@ def length(subject: Subject, draw: Draw) -> dict[str, Value]:
     """Whether any sentence gets the table's first rows, whatever its length and its batch."""
     width, longest = _widths(draw)[1], draw.pick("max_len", (19, 21, 23))
     encoding = _encoding(subject, width, longest)
-    works = _lengths(encoding, width, longest)
+    works = lengths_served(encoding, width, longest)
     found: dict[str, Value] = {"lengths": works}
     if not isinstance(works, Tensor) or not bool((works == 1).all()):
         return found
     alone = encoding(torch.zeros(1, 5, width))
-    gap = apart(_plain(encoding(torch.zeros(5, 5, width))), _plain(alone.expand(5, -1, -1)))
+    gap = apart(in_float32(encoding(torch.zeros(5, 5, width))), in_float32(alone.expand(5, -1, -1)))
     found["square"] = gap
     if isinstance(gap, Tensor) and bool((gap.abs() < 1e-4).all()):
         y = encoding(torch.zeros(3, 5, width))
-        found["batch"] = apart(_plain(y), _plain(alone.expand(3, -1, -1)))
+        found["batch"] = apart(in_float32(y), in_float32(alone.expand(3, -1, -1)))
     return found
 
 
 def added(subject: Subject, draw: Draw) -> dict[str, Value]:
     """What is left of the output without the subject's own positions: x; and the gradient of x."""
     encoding, x, own = _with_positions(subject, draw)
-    given = x.clone()
-    y = encoding(given)
-    found: dict[str, Value] = {"x": apart(_plain(y), own), "untouched": torch.equal(given, x)}
+    given = [x.clone(), x.clone()]
+    y = encoding(given[0])
+    encoding.train()(given[1])
+    encoding.eval()
+    found: dict[str, Value] = {"x": apart(in_float32(y), own)}
+    found["untouched"] = all(torch.equal(g, x) for g in given)
     leaf = x.clone().requires_grad_()
     y, weigh = encoding(leaf * 1.0), draw.normal("weigh", *x.shape)
     if not isinstance(y, Tensor) or y.shape != x.shape:
         return {**found, "gradient": see(y)}
-    slope = None
-    if y.requires_grad:
-        slope = torch.autograd.grad((y * weigh).sum(), leaf, allow_unused=True)[0]
-    return {**found, "gradient": (torch.zeros_like(x) if slope is None else slope) - weigh}
+    found["gradient"] = slope_of(y, leaf, weigh) - weigh
+    return {**found, "trained": slope_in_training(encoding.train(), x, draw)}
 
 
 def kept_table(subject: Subject, draw: Draw) -> dict[str, Value]:
@@ -152,12 +165,12 @@ def _moves(encoding: Any, x: Tensor) -> bool:
 
 
 def dropout(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """Everything dropped in training, nothing dropped, and everything in eval mode.
+    """Everything dropped in training, nothing dropped, and everything in eval mode; and a half.
 
     All is compared with the subject's own output without dropout.
     """
     encoding, x, own = _with_positions(subject, draw)
-    plain = _plain(encoding(x.clone()))
+    plain = in_float32(encoding(x.clone()))
     found: dict[str, Value] = {}
     for name, p, training in (
         ("all", 1.0, True),
@@ -165,25 +178,40 @@ def dropout(subject: Subject, draw: Draw) -> dict[str, Value]:
         ("evaluated", 1.0, False),
     ):
         other = subject.PositionalEncoding(x.size(2), p, max_len=x.size(1)).train(training)
-        one, two = _plain(other(x.clone())), _plain(other(x.clone()))
+        one, two = in_float32(other(x.clone())), in_float32(other(x.clone()))
         if not isinstance(one, Tensor) or not isinstance(two, Tensor):
             return {"all_repeats": one}
         found[f"{name}_repeats"] = _same(one, two)
         found[f"{name}_output"] = None
         if found[f"{name}_repeats"]:
-            left = _left(one, plain, own) if name == "all" else apart(one, plain)
-            found[f"{name}_output"] = left
+            rest = shares(one, plain, own) if name == "all" else apart(one, plain)
+            found[f"{name}_output"] = rest
+    factors, dropped, fresh = _half_dropped(subject, draw)
+    found["ways"], found["fresh"] = min(len(factors), 3), fresh
+    # With more ways than two, something else is wrong, and the rest cannot be told.
+    found["one_by_one"] = one_by_one(dropped) if len(factors) <= 2 else [True, True, True]
     return found
 
 
 def dropout_scaling(subject: Subject, draw: Draw) -> dict[str, Value]:
     """By what a number of the sum is multiplied when half of them are dropped, each value once."""
+    return {"factors": _half_dropped(subject, draw)[0]}
+
+
+def _half_dropped(subject: Subject, draw: Draw) -> tuple[Tensor, Tensor, bool]:
+    """With half of the numbers dropped, for sums that are not small.
+
+    Returns:
+        by what numbers are multiplied, each value once; bool (9, 9, width), which are dropped; and
+        whether another call drops others.
+    """
     width = _widths(draw)[0]
-    x = draw.uniform("x", 1, 9, width, low=3.0, high=4.0)
+    x = draw.uniform("x", 9, 9, width, low=3.0, high=4.0)
     encoding = subject.PositionalEncoding(width, 0.5, max_len=9)
-    plain = encoding.eval()(x.clone())
-    factors = torch.cat([encoding.train()(x.clone()) / plain for _ in range(4)]).detach()
-    return {"factors": torch.unique(factors.mul(1e3).round() + 0.0) / 1e3}
+    plain = encoding.eval()(x.clone()).detach()
+    one, two = (encoding.train()(x.clone()).detach() for _ in range(2))
+    factors = (one / plain)[plain.abs() > 0.1]
+    return torch.unique(factors.mul(1e3).round() + 0.0) / 1e3, one == 0, not torch.equal(one, two)
 
 
 def odd_width(subject: Subject, draw: Draw) -> dict[str, Value]:
@@ -192,7 +220,7 @@ def odd_width(subject: Subject, draw: Draw) -> dict[str, Value]:
     try:
         y = see(_encoding(subject, odd, 20)(torch.zeros(1, 20, odd)))
     except Exception as e:
-        right = _plain(_encoding(subject, even, 20)(torch.zeros(1, 20, even)))
+        right = in_float32(_encoding(subject, even, 20)(torch.zeros(1, 20, even)))
         return {"raised": raised(e, subject.label), "even": right}
     return {"shape_odd": list(y.shape) if isinstance(y, Tensor) else y}
 
@@ -208,12 +236,12 @@ def default_length(subject: Subject, draw: Draw) -> dict[str, Value]:
 def too_long(subject: Subject, draw: Draw) -> dict[str, Value]:
     """A sentence longer than max_len: it is refused, or gets the positions of a longer table."""
     width = _widths(draw)[0]
-    longer = _plain(_encoding(subject, width, 24)(torch.zeros(1, 24, width)))
+    longer = in_float32(_encoding(subject, width, 24)(torch.zeros(1, 24, width)))
     try:
         y = _encoding(subject, width, 20)(torch.zeros(1, 24, width))
     except Exception:
         return {"refused_or_right": True}
-    gap = apart(_plain(y), longer)
+    gap = apart(in_float32(y), longer)
     right = bool((gap.abs() < 1e-4).all()) if isinstance(gap, Tensor) else gap
     return {"refused_or_right": right}
 
@@ -229,57 +257,14 @@ def _encoding(subject: Subject, width: int, max_len: int) -> nn.Module:
 
 
 def _with_positions(subject: Subject, draw: Draw) -> tuple[nn.Module, Tensor, Value]:
-    """A module, a sentence that is as long as its table, and the positions that the module adds."""
+    """A module, as many sentences as each has tokens, as its table has rows; and its positions.
+
+    Whatever the table is cut by, something of x's shape comes out: the cut is another check's.
+    """
     width, length = _widths(draw)[1], draw.pick("short", (7, 9, 11))
     encoding = _encoding(subject, width, length)
-    x = draw.normal("x", 1, length, width)
-    return encoding, x, _plain(encoding(torch.zeros_like(x)))
-
-
-def _lengths(encoding: nn.Module, width: int, longest: int) -> Value:
-    """float32 (longest,), by length: 1, it gets the first rows; 0, it gets others; -1, neither.
-
-    Where no length works, the exception is let through, or what came out is seen.
-    """
-    outputs: dict[int, Any] = {}
-    failure: Exception | None = None
-    for n in range(1, longest + 1):
-        try:
-            outputs[n] = _plain(encoding(torch.zeros(1, n, width)))
-        except Exception as e:  # tables that are too short, or not cut, fail for some lengths only
-            failure = e
-    right = {n: y for n, y in outputs.items() if isinstance(y, Tensor) and y.shape == (1, n, width)}
-    if not right:
-        if failure:
-            raise failure
-        return _form(outputs[longest])
-    table = right[max(right)]
-    works = torch.full((longest,), -1.0)
-    for n, y in right.items():
-        works[n - 1] = float((y - table[:, :n]).abs().max() < 1e-4)
-    return works
-
-
-def _form(value: Value) -> Value:
-    """What stood where a tensor of another shape was asked for; it may be very large."""
-    return Odd(f"tensor {tuple(value.shape)}") if isinstance(value, Tensor) else value
-
-
-def _left(one: Tensor, plain: Value, own: Value) -> Value:
-    """[share of x, share of the positions, anything else]: all 0 where nothing is left."""
-    if not isinstance(plain, Tensor) or not isinstance(own, Tensor) or own.shape != one.shape:
-        return _form(one)
-    parts = torch.stack([(plain - own).flatten(), own.flatten()], dim=1).double()
-    whole = one.flatten().double()
-    shares = torch.linalg.pinv(parts) @ whole
-    rest = (whole - parts @ shares).abs().max()
-    return torch.stack([*shares, rest]).float()
-
-
-def _plain(value: Any) -> Any:
-    """As it can be observed, in float32: its own type is one check's matter."""
-    seen = see(value)
-    return seen.float() if isinstance(seen, Tensor) else seen
+    x = draw.normal("x", length, length, width)
+    return encoding, x, in_float32(encoding(torch.zeros_like(x)))
 
 
 def _module(made: Any) -> nn.Module:

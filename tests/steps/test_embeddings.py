@@ -331,6 +331,100 @@ def test_what_the_catalogue_does_not_hold_gets_no_name(name: str) -> None:
     assert named(verdict) == set()
 
 
+SCALED = "return vectors * math.sqrt(self.d_model)"
+SUM = "x = x + positions"
+DROPPED = "return self.dropout(x)"
+DROPOUT = "self.dropout = nn.Dropout(p=dropout)"
+TABLE = "self.lut = nn.Embedding(vocab, d_model)"
+
+# Wrong where no earlier probe looked, and the check that it costs.
+QUIET: dict[str, tuple[list[tuple[str, str]], str]] = {
+    "x cut off in a batch": (
+        [(SUM, "x = (x if len(x) == 1 else x.detach()) + positions")],
+        "added",
+    ),
+    "x cut off in training": (
+        [(SUM, "x = (x.detach() if self.training else x) + positions")],
+        "added",
+    ),
+    "half of x cut off in training": (
+        [(SUM, "x = (x / 2 + x.detach() / 2 if self.training else x) + positions")],
+        "added",
+    ),
+    "x times the batch": ([(SUM, "x = x * x.size(0) + positions")], "added"),
+    "x changed in a batch": (
+        [(SUM, "x.data += (len(x) > 1) * positions\n        x = x + (len(x) == 1) * positions")],
+        "added",
+    ),
+    "x changed in training": (
+        [(SUM, "y = x + positions\n        x.data += self.training\n        x = y")],
+        "added",
+    ),
+    "a coin a token": (
+        [(DROPPED, "return x * self.dropout(torch.ones_like(x[..., :1]))")],
+        "dropout",
+    ),
+    "channels dropped": ([(DROPOUT, DROPOUT.replace("Dropout(", "Dropout1d("))], "dropout"),
+    "a coin a sentence": (
+        [(DROPPED, "return x * self.dropout(torch.ones_like(x[:, :1, :1]))")],
+        "dropout",
+    ),
+    "a mask for all sentences": (
+        [(DROPPED, "return x * self.dropout(torch.ones_like(x[:1]))")],
+        "dropout",
+    ),
+    "one coin": ([(DROPPED, "return x * self.dropout(torch.ones_like(x[:1, :1, :1]))")], "dropout"),
+    "parts dropped apart": (
+        [(SUM, "x = x"), (DROPPED, "return self.dropout(x) + self.dropout(positions)")],
+        "dropout",
+    ),
+    "dropped to another number": (
+        [(DROPOUT, DROPOUT.replace("Dropout", "AlphaDropout"))],
+        "dropout",
+    ),
+    "the same numbers at each call": (
+        [(DROPPED, f"torch.manual_seed(0)\n        {DROPPED}")],
+        "dropout",
+    ),
+    "table: sentences turned round": (
+        [(SCALED, f"{SCALED} if len(x) < 3 else self.lut(x.flip(0)) * math.sqrt(self.d_model)")],
+        "embed_scale",
+    ),
+    "table: cut off in a batch": (
+        [(SCALED, f"{SCALED.replace('vectors', '(vectors if len(x) < 3 else vectors.detach())')}")],
+        "embed_table",
+    ),
+    "table: one for all": (
+        [
+            ("class Embeddings", "tables = {}\n\n\nclass Embeddings"),
+            (TABLE, "self.lut = tables.setdefault((vocab, d_model), nn.Embedding(vocab, d_model))"),
+        ],
+        "embed_table",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", QUIET)
+def test_what_is_wrong_where_few_look_costs_one_check_and_gets_no_name(name: str) -> None:
+    edits, check = QUIET[name]
+    for seed in (1, 6):
+        verdict = edited(*edits, seed=seed)
+        assert failed(verdict) == {check}, seed
+        assert named(verdict) <= {"positions-x-detached"}, seed  # where it is, in a batch
+
+
+TABLES = {
+    "sparse gradients": (TABLE, "self.lut = nn.Embedding(vocab, d_model, sparse=True)"),
+    "starts with zeros": (TABLE, f"{TABLE}\n        nn.init.zeros_(self.lut.weight)"),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_it_does_not_matter_how_the_table_is_kept(name: str) -> None:
+    for seed in (1, 2):
+        assert edited(TABLES[name], seed=seed).points == 10, seed
+
+
 @pytest.mark.parametrize(
     ("edits", "checks"),
     [
