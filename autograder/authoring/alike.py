@@ -6,23 +6,17 @@ Found out once, so that a wrong answer costs one reading of weights, not one for
 from __future__ import annotations
 
 import warnings
-from pathlib import Path
 from typing import Any
 
 import torch
 
 from autograder.core.draw import Draw
 from autograder.core.probing import observe
-from autograder.core.step import ALIKE, Step
+from autograder.core.step import Step
 from autograder.core.subject import Source, Subject, trusted
 from autograder.weights.layers import Map
 
 SEEDS = range(24)  # enough to meet every size that a step draws
-
-
-def alike_file(step: Step, folder: Path) -> Path:
-    """Where the step's list is kept; `folder` holds the steps."""
-    return (folder / step.slug).with_suffix(ALIKE)
 
 
 def alike_of(step: Step) -> str:

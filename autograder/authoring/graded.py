@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -47,7 +48,9 @@ def _grade_or_fault(root: Path, seed: int, step: Step) -> Graded:
         stale = not graded.unfit and list_is_stale(root, step)
         return replace(graded, stale_list=stale)
     except Exception as e:  # a step that is being written must not hide what the others have
-        return Graded(step, fault=f"{type(e).__name__}: {e}")
+        place = traceback.extract_tb(e.__traceback__)[-1]
+        where = f"{Path(place.filename).name}, {place.lineno}"
+        return Graded(step, fault=f"{type(e).__name__}: {e} ({where})")
 
 
 def grade_step(root: Path, step: Step, seed: int) -> Graded:

@@ -119,6 +119,8 @@ def _margin(right: Observation, wrong: Observation) -> float:
         other = wrong.values[key]
         if isinstance(value, Tensor) and isinstance(other, Tensor):
             gaps.append(distance(value, other))
+        elif isinstance(value, float) and isinstance(other, float):
+            gaps.append(abs(value - other) / (1 + abs(value)))
         elif isinstance(value, Tensor) or isinstance(other, Tensor) or value != other:
             gaps.append(math.inf)
     return max(gaps)
