@@ -95,7 +95,7 @@ def _caught_and_named(step: Step, mistake: Misconception, seed: int) -> None:
 
 
 @by_mistake
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in (2, 3))])
 def test_a_known_mistake_misses_by_far(step: Step, mistake: Misconception, seed: int) -> None:
     """On some failed check by a hundred tolerances, or by a difference that is none of degree."""
     margins = [
