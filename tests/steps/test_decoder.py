@@ -415,7 +415,7 @@ HIDDEN: dict[str, tuple[tuple[str, str], str]] = {
             BACK,
             BACK.replace(
                 "tgt_mask",
-                "None if tgt_mask is None else tgt_mask & torch.ones(7, 7).tril().bool()",
+                "None if tgt_mask is None else tgt_mask.tril()",
             ),
         ),
         "layer_masks",
