@@ -147,21 +147,28 @@ def kept_table(subject: Subject, draw: Draw) -> dict[str, Value]:
     return {"count": count, "moves": _moves(encoding, x)}
 
 
-def _moves(encoding: Any, x: Tensor) -> bool:
+def _moves(encoding: nn.Module, x: Tensor) -> bool:
     """Whether what is added follows the module to another dtype and device.
 
-    A buffer that follows to bfloat16 follows anywhere. For all else "meta" is tried, which is sure
-    but has torch import a third of itself.
+    What moves with the module and follows to bfloat16 follows anywhere; a tensor kept beside that
+    does not is left behind. For all else "meta" is tried, which is sure but has torch import a
+    third of itself.
     """
-    if any(True for _ in encoding.buffers()):
-        moved = encoding.to(torch.bfloat16)(x.to(torch.bfloat16))
-        if isinstance(moved, Tensor) and moved.dtype == torch.bfloat16:
-            return True
+    carried = any(True for _ in (*encoding.buffers(), *encoding.parameters()))
+    kept = any(isinstance(v, Tensor) for m in encoding.modules() for v in vars(m).values())
+    followed = _moved(encoding, x.to(torch.bfloat16)) is torch.bfloat16
+    if followed != kept and (carried or kept):
+        return followed
+    return _moved(encoding, x.to("meta")) is not None
+
+
+def _moved(encoding: nn.Module, x: Tensor) -> torch.dtype | None:
+    """The dtype of the output where x is, once the module is moved there; None if there is none."""
     try:
-        moved = encoding.to("meta")(x.to("meta"))
+        y = encoding.to(x.device, x.dtype)(x)
     except Exception:  # torch refuses to add what lies in two places
-        return False
-    return isinstance(moved, Tensor) and moved.is_meta
+        return None
+    return y.dtype if isinstance(y, Tensor) and y.device == x.device else None
 
 
 def dropout(subject: Subject, draw: Draw) -> dict[str, Value]:
