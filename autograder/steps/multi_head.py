@@ -14,6 +14,9 @@ from autograder.core.observation import Odd, Value, apart, see
 from autograder.core.probing import attempt
 from autograder.core.subject import Subject, Unreadable
 from autograder.weights import settle
+from autograder.weights.attention import idle
+from autograder.wiring.alike import close, slopes_apart
+from autograder.wiring.drops import coins
 
 # Batch, queries and keys of the calls: no two alike, and none a number of heads or their width.
 _B, _LQ, _LK = 2, 6, 8
@@ -55,16 +58,19 @@ def container(subject: Subject, draw: Draw) -> dict[str, Value]:
     original = nn.Linear(5, 5)
     stack = subject.clones(original, _copies(draw))
     chained = callable(stack) and not attempt(lambda: stack(torch.ones(1, 5)))
-    return {"chained": chained, "original_moves": _moved([*stack], original) > 0}
+    # where all move with it, the copies are one: another check's matter
+    follow = _moved([*stack], original)
+    return {"chained": chained, "original_moves": 0 < follow < len(stack)}
 
 
 def parameters(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """How many trainable numbers there are."""
+    """How many trainable numbers there are, and how many of them do nothing."""
     h, d_model = _sizes(draw)
     module = subject.MultiHeadedAttention(h, d_model)  # dropout has a default
     if any(is_lazy(p) for p in module.parameters()):
         module(*_inputs(draw, "dry", 1, 1, 1, d_model))
-    return {"count": sum(p.numel() for p in module.parameters() if p.requires_grad)}
+    count = sum(p.numel() for p in module.parameters() if p.requires_grad)
+    return {"count": count, "idle": _idle(subject, draw)}
 
 
 def divides(subject: Subject, draw: Draw) -> dict[str, Value]:
@@ -81,16 +87,18 @@ def output(subject: Subject, draw: Draw) -> dict[str, Value]:
     kept = [t.clone() for t in inputs]
     first = see(module(*inputs))
     again = see(module(*_inputs(draw, "longer", 4, 9, 11, _sizes(draw)[1])))
+    x = draw.normal("self", 3, 7, _sizes(draw)[1])
     return {
         "matrices": list(matrices),
         "untouched": all(torch.equal(a, b) for a, b in zip(inputs, kept, strict=True)),
         "y": first,
         "longer": again,
+        "self": see(module(x, x, x)),
     }
 
 
 def gradients(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """How the output depends on query, key and value."""
+    """How the output depends on query, key and value; with what changes no number, how far else."""
     module, _ = _settled(subject, draw)
     inputs = [t.requires_grad_() for t in _inputs(draw, "x", _B, _LQ, _LK, _sizes(draw)[1])]
     y = module(*inputs)
@@ -99,9 +107,15 @@ def gradients(subject: Subject, draw: Draw) -> dict[str, Value]:
     cotangent = draw.normal("cotangent", *y.shape)
     found = torch.autograd.grad((y * cotangent).sum(), inputs, allow_unused=True)
     names = ("dquery", "dkey", "dvalue")
-    return {
+    named = {
         n: torch.zeros_like(t) if g is None else g
         for n, t, g in zip(names, inputs, found, strict=True)
+    }
+    open_mask = torch.ones(_B, 1, _LK, dtype=torch.bool)
+    return {
+        **named,
+        "open_mask": slopes_apart(module, lambda *t: module(*t, open_mask), inputs, draw),
+        "training": slopes_apart(module, lambda *t: module.train()(*t), inputs, draw),
     }
 
 
@@ -113,6 +127,7 @@ def mask(subject: Subject, draw: Draw) -> dict[str, Value]:
         "padded": _hiding(module, draw, "padded", _B, padding=True),
         "padded_h": _hiding(module, draw, "padded_h", h, padding=True),
         "by_query": _hiding(module, draw, "by_query", _B, padding=False),
+        "by_itself": _hiding(module, draw, "by_itself", _B, padding=False, queries=_LK),
         "key_matters": _key_matters(module, draw),
     }
 
@@ -128,13 +143,14 @@ def mask_types(subject: Subject, draw: Draw) -> dict[str, Value]:
 
 
 def attn(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """What `.attn` holds after a first and after a second call; heads may stand in any order."""
+    """What `.attn` holds after two calls and under a mask; heads may stand in any order."""
     module, _ = _settled(subject, draw)
     d_model = _sizes(draw)[1]
     module(*_inputs(draw, "x", _B, _LQ, _LK, d_model))
     first = _by_head(draw, see(getattr(module, "attn", None)))
     module(*_inputs(draw, "longer", 4, 9, 11, d_model))
-    return {"attn": first, "attn_again": _by_head(draw, see(getattr(module, "attn", None)))}
+    again = _by_head(draw, see(getattr(module, "attn", None)))
+    return {"attn": first, "attn_again": again, "attn_masked": _attn_under_mask(module, draw)}
 
 
 def dropout(subject: Subject, draw: Draw) -> dict[str, Value]:
@@ -142,6 +158,7 @@ def dropout(subject: Subject, draw: Draw) -> dict[str, Value]:
     d_model = _sizes(draw)[1]
     inputs = _inputs(draw, "x", _B, _LQ, _LK, d_model)
     others = _inputs(draw, "others", _B, _LQ, _LK, d_model)
+    tokens = _inputs(draw, "row", 1, 1, 1, d_model)
     none = _settled_or_fresh(subject, draw)
     plain = none(*inputs)
     every = _settled_or_fresh(subject, draw, dropout=1.0)
@@ -153,7 +170,7 @@ def dropout(subject: Subject, draw: Draw) -> dict[str, Value]:
         "evaluated": evaluated,
         "all_dropped": apart(left, every(*others)),
         "all_zero": isinstance(left, Tensor) and not bool(left.any()),
-        "outcomes": _outcomes(subject, draw),
+        **coins(_settled_or_fresh(subject, draw, dropout=0.5), tokens, 2 ** _sizes(draw)[0]),
     }
 
 
@@ -170,11 +187,9 @@ def _moved(stack: list[nn.Linear], changed: nn.Module) -> int:
 
 
 def _length(layers: Any) -> Value:
-    return (
-        len(layers)
-        if hasattr(layers, "__len__")
-        else Odd(f"{type(layers).__name__} without a length")
-    )
+    if hasattr(layers, "__len__"):
+        return len(layers)
+    return Odd(f"{type(layers).__name__} without a length")
 
 
 def _sizes(draw: Draw) -> tuple[int, int]:
@@ -220,13 +235,15 @@ def _visible(draw: Draw, name: str, batch: int, queries: int) -> tuple[Tensor, T
     return keep, where
 
 
-def _hiding(module: nn.Module, draw: Draw, name: str, batch: int, padding: bool) -> Value:
-    query, key, value = _inputs(draw, name, batch, _LQ, _LK, _width(draw))
-    keep, where = _visible(draw, name, batch, 1 if padding else _LQ)
+def _hiding(
+    module: nn.Module, draw: Draw, name: str, batch: int, padding: bool, queries: int = _LQ
+) -> Value:
+    query, key, value = _inputs(draw, name, batch, queries, _LK, _width(draw))
+    keep, where = _visible(draw, name, batch, 1 if padding else queries)
     masked = module(query.clone(), key.clone(), value.clone(), keep.clone())
     rows = torch.arange(batch)[:, None, None]
     left_key, left_value = (t[rows, where].flatten(0, 1) for t in (key, value))
-    left = module(query if padding else query.reshape(batch * _LQ, 1, -1), left_key, left_value)
+    left = module(query if padding else query.reshape(-1, 1, _width(draw)), left_key, left_value)
     if isinstance(left, Tensor) and left.numel() == query.numel():
         left = left.reshape(query.shape)
     return apart(masked, left)
@@ -251,18 +268,32 @@ def _by_head(draw: Draw, weights: Value) -> Value:
     return weights[:, order]
 
 
-def _outcomes(subject: Subject, draw: Draw) -> int:
-    """One head, one key, half dropped: how many outputs have equal rows? 3 stands for more.
+def _attn_under_mask(module: nn.Module, draw: Draw) -> Value:
+    """`.attn` under a mask, at visible keys, minus that of a call with those keys alone.
 
-    Two if the weight itself is dropped, one if nothing is, many if single features are.
+    0 where the two outputs differ: another check tells of that.
     """
-    d_model = _width(draw)
-    module = subject.MultiHeadedAttention(1, d_model, 0.5)
-    module(*_inputs(draw, "dry", 1, 1, 1, d_model))
-    rows = [t.repeat(64, 1, 1) for t in _inputs(draw, "row", 1, 1, 1, d_model)]
-    y = module.train()(*rows)
-    if not isinstance(y, Tensor) or y.shape != rows[0].shape:
+    query, key, value = _inputs(draw, "hidden", _B, _LQ, _LK, _width(draw))
+    keep, where = _visible(draw, "hidden", _B, 1)
+    rows = torch.arange(_B)[:, None, None]
+    shape = (_B, _sizes(draw)[0], _LQ, where.size(-1))
+    try:
+        y, masked = module(query, key, value, keep), getattr(module, "attn", None)
+    except Exception:
+        return torch.zeros(shape)
+    left = module(query, key[rows, where].squeeze(1), value[rows, where].squeeze(1))
+    if not close(y, left):
+        return torch.zeros(shape)
+    if isinstance(masked, Tensor) and masked.shape == (*shape[:3], _LK):
+        masked = masked.gather(-1, where[:, None].expand(shape))
+    return apart(masked, getattr(module, "attn", None))
+
+
+def _idle(subject: Subject, draw: Draw) -> int:
+    """How many trainable scalars do nothing beside four layers; 0 where those cannot be read."""
+    try:
+        module, _ = _settled(subject, draw)
+    except Exception:  # other checks tell of that
         return 0
-    y = y.detach()[:, 0]
-    close = (y[:, None] - y[None]).abs().amax(-1) < 1e-3 * y.abs().max()
-    return min(int((close.int().argmax(-1) == torch.arange(64)).sum()), 3)
+    tokens = [draw.uniform(f"idle/{n}", _B, n, _width(draw)) for n in (_LQ, _LK)]
+    return idle(module, subject.memo["attention", *_sizes(draw)], tokens, draw)

@@ -8,8 +8,10 @@ on; heads are seen with identities written everywhere.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from autograder.core.draw import Draw
 from autograder.core.subject import Unreadable
@@ -246,3 +248,28 @@ def _heads_that_meet(scalars: Scalars, call: Call, d: int, draw: Draw, found: Ma
     weighed = (output * torch.eye(d)[:, None, :].to(output)).sum()
     (felt,) = torch.autograd.grad(weighed, query, allow_unused=True)
     return torch.zeros(d, d, dtype=torch.bool) if felt is None else felt[:, 0] != 0
+
+
+def idle(module: nn.Module, found: Map, tokens: Sequence[Tensor], draw: Draw) -> int:
+    """How many scalars without a role the output does not feel; those of one bias are granted.
+
+    For a softmax over keys does not feel what is added to all of them. 0 where a matrix is missing.
+
+    Args:
+        module: a multi-head attention in eval mode; its values are re-drawn.
+        found: its map.
+        tokens: queries and keys, positive (B, L, d_model).
+        draw: where random numbers come from.
+    """
+    rest = torch.ones(found.count, dtype=torch.bool)
+    for cells in found.cells.values():
+        rest[cells.reshape(-1)] = False
+    if not {"W_q", "W_k", "W_v", "W_o"} <= found.cells.keys() or not rest.any():
+        return 0
+    query, key = tokens
+    scalars = Scalars(module)
+    scalars.write(draw.uniform("idle/weights", found.count) / query.size(-1))
+    cotangent = draw.uniform("idle/cotangent", *query.shape)
+    felt = scalars.gradient(module(query, key, key.flip(1)), cotangent).abs()
+    unfelt = rest & (felt <= 1e-4 * felt[found.cells["W_q"]].max())
+    return max(int(unfelt.sum()) - query.size(-1), 0)

@@ -58,7 +58,7 @@ def apart_from_visible(call: Call, inputs: Sequence[Tensor], mask: Tensor) -> Va
     where = mask.expand(batch, -1, -1).nonzero()[:, 2].view(batch, queries, -1)
     rows = torch.arange(batch)[:, None, None]
     visible = (t[rows, where].flatten(0, 1) for t in (key, value))
-    left = call(query.flatten(0, 1)[:, None], *visible)
+    left = call(query.flatten(0, 1)[:, None].clone(), *visible)
     if isinstance(left, Tensor) and left.numel() == batch * queries * left.size(-1):
         left = left.view(batch, queries, -1)
     return apart(call(*(t.clone() for t in (*inputs, mask))), left)

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from autograder.core.observation import Value, see
+from autograder.wiring.alike import close
 
 
 def losses(half: Value, whole: Value) -> dict[str, Value]:
@@ -36,3 +37,41 @@ def one_coin(calls: Sequence[Any], **sizes: int) -> list[str]:
 def showing(key: Tensor) -> Tensor:
     """Values (B, Lk, Lk) under which the output is the weights."""
     return torch.eye(key.size(1)).repeat(len(key), 1, 1)
+
+
+def coins(module: nn.Module, tokens: Sequence[Tensor], most: int) -> dict[str, Value]:
+    """What equal queries give where half of the weights are dropped: a coin for each weight.
+
+    On one key, h coins make 2^h outputs. Since what is left is doubled, their middle is the output
+    in eval mode; that is not looked at where they lie unevenly, as behind an activation.
+
+    Args:
+        module: a multi-head attention in eval mode with dropout=0.5.
+        tokens: query, key, value, (1, 1, d_model) each.
+        most: as many outputs as there should be; one more stands for more.
+    """
+    query, key, value = tokens
+    alone = [t.repeat(20 * most, 1, 1) for t in tokens]
+    whole = module(*alone)
+    module.train()
+    sentence = module(query.repeat(1, 32, 1), key, value)
+    first, again = module(*alone), module(*alone)
+    if not all(isinstance(y, Tensor) and y.dim() > 1 for y in (whole, sentence, first)):
+        return {"outcomes": see(first), "each_query": False, "anew": False, "balanced": False}
+    rows = _distinct(first)
+    middle = (rows.amax(0) + rows.amin(0)) / 2
+    return {
+        "outcomes": min(len(rows), most + 1),
+        "each_query": len(_distinct(sentence)) > 1,
+        "anew": not close(first, again),
+        "balanced": not close(rows.mean(0), middle) or close(middle, whole[0].flatten()),
+    }
+
+
+def _distinct(outputs: Tensor) -> Tensor:
+    """(n, width): the rows of (..., width) that differ, on the scale of how far they spread."""
+    rows = outputs.detach().flatten(0, -2)
+    spread = (rows - rows.mean(0)).norm(dim=-1).max()
+    near = (1e-3 * spread).clamp(min=1e-5 * rows.norm(dim=-1).max())
+    gaps = torch.cdist(rows, rows, compute_mode="donot_use_mm_for_euclid_dist")
+    return rows[(gaps < near).int().argmax(-1) == torch.arange(len(rows))]

@@ -98,9 +98,118 @@ def test_a_mistake_in_clones_costs_what_it_costs_in_clones() -> None:
     }
     for slug, edit in cases.items():
         verdict = grade(STEP, edited(edit), seed=5)
-        assert verdict.points == 9, slug
-        if slug != "same-object-n-times":  # one copy N times is not quite the original N times
-            assert named(verdict) == {slug}
+        assert (verdict.points, named(verdict)) == (9, {slug})
+
+
+ATTEND = "x, self.attn = attention(query, key, value, mask=mask, dropout=self.dropout)"
+BATCH = "batch = query.size(0)\n"
+DROPPING = "self.dropout = nn.Dropout(p=dropout)"
+# Wrong only where few look: each costs its own check, and is given no name that is not its own.
+RARELY_WRONG: dict[str, tuple[str, list[tuple[str, str]]]] = {
+    **{
+        f"bias of layer {i} unused": (
+            "parameters",
+            [(f"self.linears[{i}]({x})", f"nn.functional.linear({x}, self.linears[{i}].weight)")],
+        )
+        for i, x in {0: "query", 2: "value", 3: "x"}.items()
+    },
+    "biases aside": (
+        "parameters",
+        [
+            (
+                "clones(nn.Linear(d_model, d_model), 4)",
+                "clones(nn.Linear(d_model, d_model, bias=False), 4)\n"
+                "        self.aside = nn.Parameter(torch.zeros(4 * d_model))",
+            )
+        ],
+    ),
+    "queries' projection for keys in self-attention": (
+        "output",
+        [
+            (BATCH, f"{BATCH}        own = query is key\n"),
+            ("self.linears[1](key)", "self.linears[0 if own else 1](key)"),
+        ],
+    ),
+    "no looking ahead where lengths agree": (
+        "output",
+        [
+            (
+                BATCH,
+                f"{BATCH}        if mask is None and query.size(1) == key.size(1) > 1:\n"
+                "            mask = torch.ones(1, query.size(1), key.size(1)).tril()\n",
+            )
+        ],
+    ),
+    "mask transposed where lengths agree": (
+        "mask",
+        [
+            (
+                "mask = mask.unsqueeze(1)",
+                "mask = (mask.mT if mask.size(1) == mask.size(2) else mask).unsqueeze(1)",
+            )
+        ],
+    ),
+    "query cut off under a mask": (
+        "gradients",
+        [(ATTEND, f"query = query.detach() if mask is not None else query\n        {ATTEND}")],
+    ),
+    "all cut off in training": (
+        "gradients",
+        [(ATTEND, f"{ATTEND}\n        x = x.detach() if self.training else x")],
+    ),
+    "weights of another mask kept": (
+        "attn",
+        [(ATTEND, f"{ATTEND}\n        self.attn = attention(query, key, value)[1]")],
+    ),
+    "queries fall together": ("dropout", [(DROPPING, "self.dropout = nn.Dropout2d(dropout)")]),
+    "heads fall together": (
+        "dropout",
+        [
+            (
+                "dropout=self.dropout)",
+                "dropout=lambda p: p * self.dropout(torch.ones_like(p[:, :1])))",
+            )
+        ],
+    ),
+    "another dropout": ("dropout", [(DROPPING, "self.dropout = nn.AlphaDropout(dropout)")]),
+    "what is left is not scaled": (
+        "dropout",
+        [
+            (
+                "dropout=self.dropout)",
+                "dropout=lambda p: self.dropout(p) * (1 - self.dropout.p * self.training))",
+            )
+        ],
+    ),
+    "another rate": ("dropout", [(DROPPING, "self.dropout = nn.Dropout(dropout**2)")]),
+    "the same fall in every call": (
+        "dropout",
+        [(BATCH, f"{BATCH}        torch.manual_seed(0)\n")],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RARELY_WRONG)
+@pytest.mark.parametrize("seed", range(2))
+def test_what_is_wrong_only_at_times_costs_its_own_check(name: str, seed: int) -> None:
+    check, edits = RARELY_WRONG[name]
+    verdict = grade(STEP, edited(*edits), seed=seed)
+    assert (failed(verdict), named(verdict)) == ({check}, set())
+
+
+@pytest.mark.parametrize("start", ["weight", "bias"])
+def test_the_last_layer_may_start_at_zero(start: str) -> None:
+    zeroed = f"{DROPPING}\n        nn.init.zeros_(self.linears[3].{start})"
+    assert failed(grade(STEP, edited((DROPPING, zeroed)), seed=2)) == set()
+
+
+def test_an_activation_costs_what_it_changes() -> None:
+    for edit in (
+        ("query = self.linears[0](query)", "query = self.linears[0](query).relu()"),
+        ("return self.linears[3](x)", "return self.linears[3](x).tanh()"),
+    ):
+        verdict = grade(STEP, edited(edit), seed=2)
+        assert (failed(verdict), named(verdict)) == ({"output", "gradients", "attn"}, set())
 
 
 def test_the_original_may_be_one_of_the_copies() -> None:
