@@ -17,13 +17,17 @@ Call = Callable[..., Tensor]
 class Scalars:
     """All trainable parameters of `module`, in registration, then storage order; values are kept.
 
+    Another module of the class was looked at before where it is `known`.
+
     Raises:
         Unreadable: there are none, or two parameters share their memory.
     """
 
-    def __init__(self, module: nn.Module) -> None:
+    def __init__(self, module: nn.Module, known: bool = False) -> None:
         self.parameters = [p for p in module.parameters() if p.requires_grad]
         self.count = sum(p.numel() for p in self.parameters)
+        if known:
+            return
         if not self.count:
             raise Unreadable("no_parameters")
         fresh = self.vector()

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
 
 from autograder.core.draw import Draw
 from autograder.core.subject import Subject, Unreadable, Unusable, ordinary
@@ -156,8 +157,8 @@ def _settle(
         raise found[1].with_traceback(found[2])
     noted = subject.terms.setdefault("absent", [])
     noted += [r for r in sorted(shapes) if r[0] == "b" and r not in found.cells and r not in noted]
-    module = _made(build, dropout, dry)
-    scalars = Scalars(module)
+    module = _made(build, dropout, dry, known=True)
+    scalars = Scalars(module, known=True)
     if scalars.count != found.count:
         raise Unreadable("changes", one=found.count, two=scalars.count)
     weights = canonical(shapes, draw)
@@ -181,12 +182,16 @@ def _sparing(module: nn.Module) -> Call:
     return call
 
 
-def _made(build: Build, dropout: float, dry: tuple[Tensor, ...]) -> nn.Module:
-    """A module in eval mode whose lazy layers have seen an input."""
+def _made(build: Build, dropout: float, dry: tuple[Tensor, ...], known: bool = False) -> nn.Module:
+    """A module in eval mode whose lazy layers have seen an input.
+
+    Where the class is `known`, only those need to see one.
+    """
     module = build(dropout)
     if not isinstance(module, nn.Module):
         raise Unusable("not_module", kind=type(module).__name__)
     module.eval()
-    with torch.no_grad():
-        ordinary(module(*(t.clone() for t in dry)))
+    if not known or any(map(is_lazy, module.parameters())):
+        with torch.no_grad():
+            ordinary(module(*(t.clone() for t in dry)))
     return module
