@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -30,7 +31,8 @@ from autograder.wiring.whole import (
     run_stacks,
     scale_of,
     share_of_zeros,
-    small_models,
+    small_model,
+    two_models,
     vector,
     whole_model,
 )
@@ -133,9 +135,8 @@ def model_sizes(subject: Subject, draw: Draw) -> dict[str, Value]:
     _run(model.eval(), draw)
     found["other_heads"] = [n for n in heads_of(model) if n != hyper_parameters(draw)[5]]
     found["defaults"] = defaults_of(subject.make_model)
-    found["others"] = [
-        count(getattr(small_models(subject, draw)[0], n).parameters()) for n in PARTS
-    ]
+    small = small_model(subject)
+    found["others"] = [count(getattr(small, n).parameters()) for n in PARTS]
     return found
 
 
@@ -165,9 +166,9 @@ def model_separate(subject: Subject, draw: Draw) -> dict[str, Value]:
             for p in weights[one]:
                 p.add_(1)
             pairs += [[one, n] for n, v in before.items() if not torch.equal(v, vector(weights[n]))]
-    one, two = small_models(subject, draw)
-    first = {id(p) for p in one.parameters()}
-    twice = [n for n in PARTS if any(id(p) in first for p in getattr(two, n).parameters())]
+    first = {id(p) for p in model.parameters()}
+    others = two_models(subject, draw)[1:]
+    twice = [n for n in PARTS for m in others if _among(getattr(m, n).parameters(), first)]
     return {"together": pairs, "across": twice}
 
 
@@ -178,14 +179,25 @@ def model_start(subject: Subject, draw: Draw) -> dict[str, Value]:
     found: dict[str, Value] = {f"{n}_spread": s.spread for n, s in starts.items()}
     found |= {f"{n}_reach": s.reach for n, s in starts.items()}
     found["bell"] = max(s.tail for s in starts.values()) > 2.4
-    one, two = ([p for p in m.parameters() if p.dim() > 1] for m in small_models(subject, draw))
-    found["repeated"] = all(torch.equal(p, q) for p, q in zip(one, two, strict=False))
+    found["repeated"] = _start_alike(*two_models(subject, draw))
     for name, y in zip(("encoder", "decoder"), _run(model, draw), strict=True):
         off = torch.maximum(y.mean(-1).abs(), (y.std(-1) - 1).abs())
         found[f"{name}_rows"] = bool((off < 0.25).all())
     untouched = found["encoder_rows"] and found["decoder_rows"]  # else it has been told already
     found["biases"] = bool(untouched) and biases_beyond(model)
     return found
+
+
+def _among(parameters: Iterable[Tensor], known: set[int]) -> bool:
+    return any(id(p) in known for p in parameters)
+
+
+def _start_alike(one: Any, two: Any = None) -> bool:
+    """Whether all matrices of two models are equal."""
+    if two is None:
+        return False
+    pairs = zip(one.parameters(), two.parameters(), strict=False)
+    return all(torch.equal(p, q) for p, q in pairs if p.dim() > 1)
 
 
 def model_layers_differ(subject: Subject, draw: Draw) -> dict[str, Value]:

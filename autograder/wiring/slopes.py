@@ -59,8 +59,8 @@ def passes(module: nn.Module, record: Record, inputs: Tensors) -> bool:
 def steep(module: nn.Module, record: Record, inputs: Tensors, along: Sequence[str]) -> list[str]:
     """The inputs that have a gradient; none, where these are not the slopes that steps show.
 
-    In training mode. Steps are taken in two random directions, along all these inputs at once. What
-    is drawn at random in the module is the same in all calls.
+    In training mode. A step is taken in a random direction, along all these inputs at once. What is
+    drawn at random in the module is the same in all calls.
     """
     y, leaves = _called(module, record, inputs, along)
     if not isinstance(y, Tensor) or not y.requires_grad:
@@ -70,16 +70,15 @@ def steep(module: nn.Module, record: Record, inputs: Tensors, along: Sequence[st
     slopes = slopes_of((y * weigh).sum(), wanted)
     found = {name: s for name, s in zip(along, slopes, strict=bool(slopes)) if s is not None}
     size = sum(s.square().sum().item() for s in found.values()) ** 0.5
-    for i in range(2):
-        ways = {n: record.draw.normal(f"way {i}/{n}", *inputs[n].shape) for n in along}
-        ends = [
-            _called(module, record, {**inputs, **{n: inputs[n] + s * ways[n] for n in along}}, ())
-            for s in (_STEP, -_STEP)
-        ]
-        rise = ((ends[0][0] - ends[1][0]) * weigh).sum() / (2 * _STEP)
-        asked = sum((ways[n] * s).sum() for n, s in found.items())
-        if abs(rise - asked) > 0.02 * size:
-            return [] if len(found) == len(along) else [*found]
+    ways = {name: record.draw.normal(f"way/{name}", *inputs[name].shape) for name in along}
+    ends = [
+        _called(module, record, {**inputs, **{n: inputs[n] + s * ways[n] for n in along}}, ())[0]
+        for s in (_STEP, -_STEP)
+    ]
+    rise = ((ends[0] - ends[1]) * weigh).sum() / (2 * _STEP)
+    asked = sum((ways[n] * s).sum() for n, s in found.items())
+    if len(found) == len(along) and abs(rise - asked) > 0.02 * size:
+        return []
     return list(found)
 
 

@@ -38,7 +38,6 @@ class _Latest:
 
 
 _latest = _Latest()
-_small: tuple[Subject | None, int, list[Any]] = None, 0, []
 
 
 def whole_model(subject: Subject, draw: Draw, dropout: float = 0.0) -> Any:
@@ -51,26 +50,27 @@ def whole_model(subject: Subject, draw: Draw, dropout: float = 0.0) -> Any:
     if _latest.subject is not subject or _latest.seed != draw.seed:
         _latest = _Latest(subject, draw.seed)
     if dropout not in _latest.models:
-        with draw.torch_seeded("model"):
+        with draw.torch_seeded(f"model with {dropout}" if dropout else "model"):
             made = subject.make_model(*hyper_parameters(draw), dropout)
         _latest.models[dropout] = as_module(made)
     return _latest.models[dropout]
 
 
-def small_models(subject: Subject, draw: Draw) -> list[Any]:
-    """Two models of other, small sizes, one after the other: they have nothing in common.
+def small_model(subject: Subject) -> Any:
+    """A model of other sizes.
 
     Raises:
         Unusable: what is built is no `nn.Module`.
     """
-    global _small
-    if _small[0] is not subject or _small[1] != draw.seed:
-        models = []
-        for name in ("small", "small again"):
-            with draw.torch_seeded(name):
-                models.append(as_module(subject.make_model(29, 27, 1, 16, 12, 2, 0.0)))
-        _small = subject, draw.seed, models
-    return _small[2]
+    return as_module(subject.make_model(29, 27, 1, 16, 12, 2, 0.0))
+
+
+def two_models(subject: Subject, draw: Draw) -> list[Any]:
+    """Two of the same sizes, built one after the other; the one, where dropout 1 is refused."""
+    try:
+        return [whole_model(subject, draw, p) for p in (0.0, 1.0)]
+    except Exception:  # it is told where dropout is looked at
+        return [whole_model(subject, draw)]
 
 
 def as_module(made: Any) -> Any:
