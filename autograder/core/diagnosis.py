@@ -21,7 +21,7 @@ class Diagnosis:
 
 
 def diagnose(
-    step: Step, seen: Mapping[str, Observation], failed: set[str], seed: int, patience: float = 2.0
+    step: Step, seen: Mapping[str, Observation], failed: set[str], seed: int, patience: float = 3.0
 ) -> Diagnosis:
     """Explain the failed checks.
 
@@ -35,9 +35,9 @@ def diagnose(
         seen: the observation of each check that has one, restricted to what the check sees.
         failed: names of the checks that failed.
         seed: what the observations were drawn from.
-        patience: seconds after which no further mistake is tried.
+        patience: seconds of processor time after which no further mistake is tried.
     """
-    search = _Search(step, seen, failed, Expected(step, seed), time.monotonic() + patience)
+    search = _Search(step, seen, failed, Expected(step, seed), time.process_time() + patience)
     named: dict[str, tuple[str, ...]] = {}
     carried: dict[str, tuple[str, ...]] = {}
     base: tuple[str, ...] = ()
@@ -76,7 +76,7 @@ class _Search:
             if any(check.name in checks for checks in explains.values()):
                 continue
             for mistake in mistakes:
-                if mistake.slug in explains or time.monotonic() > self.until:
+                if mistake.slug in explains or time.process_time() > self.until:
                     continue
                 if not check.graded and not mistake.advice:
                     continue  # it has to explain a graded check, too, and is tried there

@@ -91,11 +91,11 @@ def title(name: str, step: Step, lang: str) -> str:
     return _check(name, step).title[lang]
 
 
-def total(verdicts: Collection[Verdict], lang: str) -> Line:
-    """The sum over several steps."""
-    points, most = sum(v.points for v in verdicts), sum(v.max_points for v in verdicts)
+def total(verdicts: Collection[Verdict], lang: str, unseen: int = 0) -> Line:
+    """The sum over several steps; `unseen` are the points of steps that were not graded."""
+    points, most = sum(v.points for v in verdicts), sum(v.max_points for v in verdicts) + unseen
     text = say("show.points", lang, points=points, max_points=most)
-    good = all(v.passed for v in verdicts)
+    good = all(v.passed for v in verdicts) and not unseen
     return Line(f"{say('show.total', lang)}  {text}", "good" if good else "bad")
 
 

@@ -134,10 +134,14 @@ def _flat(data: dict[str, Any], prefix: str) -> list[tuple[str, Words]]:
 
 def _key(finding: Finding) -> str:
     key = finding.text
+    if key == "unusable.not_tensor" and finding.facts.get("kind") == "None":
+        return "unusable.none"
     if key.startswith(_CLAIMED):
         return key if key in texts() else f"{key.split('.')[0]}.other"
     if finding.facts.get("line", 0) is None or finding.facts.get("where") == []:
         key += "_nowhere"
+    if key == "difference.kind" and finding.facts["seen"] == "None":
+        return "difference.none"
     if key == "difference.kind" and finding.facts["asked"] != "tensor":
         key += "_other"
     return key if key in texts() else f"{finding.text.split('.')[0]}.other"
@@ -160,7 +164,7 @@ def _kind(kind: str, lang: str) -> str:
 
 
 def _percent(share: float) -> str:
-    return "100 %" if share >= 1 else f"{min(max(share * 100, 0.1), 99.9):.2g} %"
+    return "100 %" if share >= 1 else f"{min(max(share * 100, 0.1), 99):.2g} %"
 
 
 def _sequence(value: list[Any] | tuple[Any, ...], lang: str) -> str:

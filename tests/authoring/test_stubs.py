@@ -291,9 +291,18 @@ def test_what_a_learner_adds_does_not_matter(find: str, replace: str):
         ("class Layer:", "class Layer"),
     ],
 )
-def test_what_stands_outside_bodies_must_be_as_it_was(find: str, replace: str):
+def test_work_is_work_whatever_was_changed_around_it(find: str, replace: str):
     assert find in FILLED
-    assert not is_filled(FILLED.replace(find, replace), STUB)
+    assert is_filled(FILLED.replace(find, replace), STUB)
+
+
+@pytest.mark.parametrize(
+    ("find", "replace"),
+    [("size: int", "size: float"), ('"""Use it."""', '"""Use it well."""'), ("import math\n", "")],
+)
+def test_a_stub_of_before_is_no_work(find: str, replace: str):
+    assert find in STUB
+    assert not is_filled(STUB.replace(find, replace), STUB)
 
 
 def test_a_filled_stub_is_not_written_over(tmp_path: Path):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from autograder.authoring.stubs import stub_of
 from autograder.core.child import Limits
 from autograder.core.step import find_step
 from autograder.core.subject import Source
@@ -34,7 +35,7 @@ def states(verdict: Verdict) -> set[str]:
 
 
 def test_untouched_stub_is_not_implemented(graded: Graded) -> None:
-    verdict = graded(find_step(4).stub.read_text(encoding="utf-8"))
+    verdict = graded(stub_of(find_step(4).solution.read_text(encoding="utf-8"), 4))
     assert {c.findings[0].text for c in verdict.checks} == {"not_implemented"}
     assert states(verdict) == {"failed"}
 

@@ -118,13 +118,15 @@ def steps(lang: Lang = None) -> int:
     place = workspace()
     verdicts: list[Verdict] = []
     following: Step | None = None
+    unseen = 0
     for standing in standings(place):
         print_lines([_row(standing, speech)])
         verdicts += [standing.verdict] if standing.verdict else []
+        unseen += 0 if standing.verdict else sum(c.points for c in standing.step.checks)
         if not standing.passed:
             following = following or standing.step
     if verdicts:
-        print_lines([Line(""), total(verdicts, speech)])
+        print_lines([Line(""), total(verdicts, speech, unseen)])
     if following:
         exercise = near(place.file(following).parent)
         print_lines([Line(say("list.next", speech, exercise=exercise))])
