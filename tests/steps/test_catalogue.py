@@ -65,7 +65,7 @@ def test_the_solution_gets_full_marks_and_no_remark(step: Step, seed: int) -> No
 @pytest.mark.slow
 @by_step
 def test_the_solution_gets_full_marks_whatever_is_drawn(step: Step) -> None:
-    for seed in range(1000, 1100):
+    for seed in range(1000, 1050):
         verdict = grade(step, Source.read(step.solution), seed=seed)
         assert verdict.points == 10, (seed, verdict)
 
@@ -80,8 +80,7 @@ def test_a_known_mistake_is_caught_and_named(step: Step, mistake: Misconception)
 def test_a_known_mistake_is_caught_and_named_whatever_is_drawn(
     step: Step, mistake: Misconception
 ) -> None:
-    for seed in range(2, 5):
-        _caught_and_named(step, mistake, seed)
+    _caught_and_named(step, mistake, seed=2)
 
 
 def _caught_and_named(step: Step, mistake: Misconception, seed: int) -> None:
@@ -95,7 +94,7 @@ def _caught_and_named(step: Step, mistake: Misconception, seed: int) -> None:
 
 
 @by_mistake
-@pytest.mark.parametrize("seed", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in (2, 3))])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_known_mistake_misses_by_far(step: Step, mistake: Misconception, seed: int) -> None:
     """On some failed check by a hundred tolerances, or by a difference that is none of degree."""
     margins = [
