@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from functools import cache, lru_cache
 
 from autograder.core.draw import Draw
+from autograder.core.given import REFERENCE
 from autograder.core.observation import Observation
 from autograder.core.probing import observe
 from autograder.core.step import Misconception, Step, find_step
@@ -57,7 +58,7 @@ def _observed(
 @cache
 def reference(slug: str) -> Subject:
     """The reference package's piece: one for all probes, so that its weights are read once."""
-    module = importlib.import_module(f"transformer_ref.{slug}")
+    module = importlib.import_module(f"{REFERENCE}.{slug}")
     return Subject(vars(module), "reference")
 
 

@@ -8,12 +8,12 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from autograder.core.given import REFERENCE
 from autograder.core.step import Step
 from autograder.desk.editing import CannotRename, bound_names, cut, mentioned, rename
 from autograder.desk.imports import merged
 from autograder.desk.trouble import Trouble
 
-_REFERENCE = "transformer_ref"
 _WIDTH = 100
 
 HEAD = '"""The Transformer'  # how a file begins that was put together
@@ -104,7 +104,7 @@ def _without_given(part: Part, whole: Whole) -> str:
         if isinstance(statement, ast.If | ast.Try) and _given_imports(statement):
             raise Trouble("assemble_import", file=part.name, line=statement.lineno)
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import) and any(_package(a) == _REFERENCE for a in node.names):
+        if isinstance(node, ast.Import) and any(_package(a) == REFERENCE for a in node.names):
             raise Trouble("assemble_import", file=part.name, line=node.lineno)
     replaced: dict[ast.stmt, str] = {}
     for node in _given_imports(tree):
@@ -118,7 +118,7 @@ def _without_given(part: Part, whole: Whole) -> str:
 def _given_imports(tree: ast.AST) -> list[ast.ImportFrom]:
     """The imports of given pieces in it; the reference's own modules write them relatively."""
     found = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
-    return [n for n in found if n.level == 1 or (n.module or "").split(".")[0] == _REFERENCE]
+    return [n for n in found if n.level == 1 or (n.module or "").split(".")[0] == REFERENCE]
 
 
 def _package(alias: ast.alias) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from autograder.authoring.stubs import BEGIN, END
+from autograder.core.given import REFERENCE
 from autograder.core.step import Step, all_steps
 from autograder.desk.assemble import Part
 from autograder.desk.trouble import Trouble
@@ -29,7 +30,7 @@ def parts(upto: Step, origin: Origin) -> list[Part]:
 
 def _part(step: Step, origin: Origin) -> Part:
     if origin == "reference":
-        package = find_spec("transformer_ref")
+        package = find_spec(REFERENCE)
         assert package and package.origin
         path = Path(package.origin).with_name(f"{step.slug}.py")
         return Part(step, read(path), path.name)

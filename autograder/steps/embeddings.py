@@ -8,12 +8,12 @@ import torch
 from torch import Tensor, nn
 
 from autograder.core.draw import Draw
-from autograder.core.dropped import one_by_one
 from autograder.core.observation import Value, apart, see
 from autograder.core.subject import Subject, Unusable, raised
 from autograder.weights import settle
 from autograder.weights.scalars import in_common
 from autograder.weights.table import probed
+from autograder.wiring.drops import one_by_one
 from autograder.wiring.positions import (
     form,
     in_float32,

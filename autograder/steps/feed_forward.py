@@ -9,12 +9,12 @@ from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
 from autograder.core.draw import Draw
-from autograder.core.dropped import one_by_one
 from autograder.core.observation import Value, apart, see
 from autograder.core.subject import Subject, Unreadable
 from autograder.weights import settle
 from autograder.weights.layers import Shape
 from autograder.weights.scalars import idle, in_common
+from autograder.wiring.drops import one_by_one
 
 
 def shape(subject: Subject, draw: Draw) -> dict[str, Value]:

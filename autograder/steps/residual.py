@@ -9,12 +9,12 @@ import torch
 from torch import Tensor, nn
 
 from autograder.core.draw import Draw
-from autograder.core.dropped import one_by_one
 from autograder.core.observation import Value, apart, see
 from autograder.core.subject import Subject, Unreadable
 from autograder.weights import settle
 from autograder.weights.scalars import idle, in_common
 from autograder.wiring.branch import Sublayer, gradient, left, run, teaches
+from autograder.wiring.drops import one_by_one
 
 
 def norm_parameters(subject: Subject, draw: Draw) -> dict[str, Value]:

@@ -1,4 +1,4 @@
-"""What dropout does to attention weights: by what factors, and which of them fall together."""
+"""How a dropout drops: by what factors, each number by itself or several together."""
 
 from __future__ import annotations
 
@@ -32,6 +32,17 @@ def one_coin(calls: Sequence[Any], **sizes: int) -> list[str]:
     kept = torch.stack([y != 0 for y in seen])
     named = enumerate(("calls", *sizes))
     return [name for i, name in named if bool((kept == kept.narrow(i, 0, 1)).all())]
+
+
+def one_by_one(dropped: Tensor) -> list[bool]:
+    """Along each axis: is there a line of which some is dropped and some is kept?
+
+    Where one coin decides for all that lie along an axis, there is none.
+
+    Args:
+        dropped: bool, of any shape: whether a number was dropped.
+    """
+    return [bool((dropped.any(d) & ~dropped.all(d)).any()) for d in range(dropped.dim())]
 
 
 def showing(key: Tensor) -> Tensor:
