@@ -112,6 +112,9 @@ def work(job: Job, result: int, log: int, limits: Limits, base: int, walls: Sequ
         torch.set_num_threads(1)
         torch.set_num_threads = _one_thread  # type: ignore[assignment]
         gc.disable()  # a collection would touch, and so copy, every page of the parent
+        # Every operation of torch hands the interpreter over: a busy thread of the learner's own
+        # would keep it for 5 ms each time, and the probes would run out of time.
+        sys.setswitchinterval(5e-5)
         _limit(limits, base)
         for wall in walls:
             wall()
