@@ -1,5 +1,16 @@
-"""All tests compute with one thread, as the kit does: on small tensors a second one only waits."""
+"""All tests compute with one thread, as the kit does; the whole of them runs on every core."""
 
+import os
+
+import pytest
 import torch
 
-torch.set_num_threads(1)
+torch.set_num_threads(1)  # on small tensors a second one only waits
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """`pytest` alone, or with `-m`: as `-n` with the number of cores. What is named runs in one."""
+    whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS
+    if whole and getattr(config.option, "numprocesses", 0) is None and not config.option.usepdb:
+        config.option.numprocesses = os.cpu_count()
