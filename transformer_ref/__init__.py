@@ -11,15 +11,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # For type checkers and editors; a step missing here still works, untyped.
+    from .batching import *
+    from .copy_task import *
     from .decoder import *
     from .embeddings import *
     from .encoder import *
     from .feed_forward import *
+    from .inference import *
     from .masks import *
     from .model import *
     from .multi_head import *
     from .residual import *
     from .scaled_dot_product import *
+    from .schedule import *
+    from .smoothing import *
 
 
 @cache
