@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # For type checkers and editors; a step missing here still wo
     from .encoder import *
     from .feed_forward import *
     from .inference import *
+    from .loading import *
     from .masks import *
     from .model import *
     from .multi_head import *
@@ -25,6 +26,9 @@ if TYPE_CHECKING:  # For type checkers and editors; a step missing here still wo
     from .scaled_dot_product import *
     from .schedule import *
     from .smoothing import *
+    from .training import *
+    from .translation import *
+    from .vocabulary import *
 
 
 @cache
