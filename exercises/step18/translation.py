@@ -1,0 +1,126 @@
+"""Step 18: translating. Fill in the bodies, then run `pytest exercises/step18`.
+
+The last step. Your model translates, with a search that looks at several sentences at once, and
+shows where it looked while it did.
+
+Paper: "Attention Is All You Need", section 6.1 (beam search) and the appendix (attention maps);
+the length penalty is that of Wu et al., "Google's Neural Machine Translation System", section 7.
+"""
+
+from collections.abc import Callable
+
+import torch
+from torch import nn
+
+from transformer_ref import Vocabulary, subsequent_mask
+
+
+def beam_search(
+    model: nn.Module,
+    src: torch.Tensor,
+    src_mask: torch.Tensor,
+    max_len: int,
+    start_symbol: int,
+    end_symbol: int,
+    beam: int = 4,
+    alpha: float = 0.6,
+) -> list[tuple[list[int], float]]:
+    """Look for the most likely targets, following several hypotheses at once.
+
+    A hypothesis is a list of ids that begins with start_symbol. Its log p is the sum of the
+    log-probabilities of all ids after that one. Its length is their number, end_symbol included.
+    Its score, by which hypotheses of different length are compared, is
+
+        log p / ((5 + length) / 6) ** alpha
+
+    Each round makes every unfinished hypothesis longer by one id, in all ways, and goes on with
+    the `beam` best of all these. Those among them that now end with end_symbol are finished: they
+    grow no more, and wait with the score they have. The search ends when no hypothesis is
+    unfinished, when the unfinished ones are as long as max_len allows (they are then scored as
+    they are), or when `beam` are finished and no unfinished one can still get a better score than
+    the worst of these. With beam=1 it finds what `greedy_decode` finds.
+
+    No gradients are kept. The caller calls `model.eval()`; the mode is not changed here.
+
+    Args:
+        model: `model.encode(src, src_mask)` gives the memory, and is called once;
+            `model.decode(memory, src_mask, tgt, tgt_mask)` gives features, tgt (1, L) int64,
+            tgt_mask (1, L, L) bool; `model.generator(features)` gives log-probabilities.
+        src: (1, S), int64, one sentence.
+        src_mask: (1, 1, S), True or 1 = may look.
+        max_len: the most ids in a hypothesis, start_symbol counted.
+        start_symbol: the id that begins every target.
+        end_symbol: the id that ends one.
+        beam: how many hypotheses are followed.
+        alpha: how much longer hypotheses are favoured. 0: the score is log p.
+
+    Returns:
+        At most `beam` pairs (ids, score), the best first. The ids begin with start_symbol; they
+        end with end_symbol if the hypothesis is finished.
+    """
+    raise NotImplementedError("step 18: beam_search is not implemented yet")
+
+
+def translate(
+    model: nn.Module,
+    sentence: str,
+    src_pipeline: Callable[[str], list[str]],
+    src_vocab: Vocabulary,
+    tgt_vocab: Vocabulary,
+    max_len: int = 72,
+    beam: int = 1,
+) -> str:
+    """Translate one sentence.
+
+    The source is "<s>", its tokens, "</s>", as in training, with a mask that hides nothing. The
+    target is looked for with `beam_search`, from the target vocabulary's "<s>" to its "</s>".
+
+    It is done in eval mode and without gradients, on the device of the model's parameters.
+    Afterwards the model is in the mode it was in before.
+
+    Args:
+        model: an `EncoderDecoder`.
+        sentence: the source text.
+        src_pipeline: from a text to its tokens.
+        src_vocab: the source's vocabulary.
+        tgt_vocab: the target's.
+        max_len: the most ids in the target, "<s>" counted.
+        beam: how many hypotheses to follow. 1: greedy.
+
+    Returns:
+        The best target's tokens, joined by single spaces, without the specials "<s>", "</s>",
+        "<blank>" and "<unk>".
+    """
+    raise NotImplementedError("step 18: translate is not implemented yet")
+
+
+def attention_maps(
+    model: nn.Module,
+    src: torch.Tensor,
+    src_mask: torch.Tensor,
+    tgt: torch.Tensor,
+    tgt_mask: torch.Tensor,
+) -> dict[str, torch.Tensor]:
+    """Show where every head of every layer looks.
+
+    The model reads the source and goes through the target once, in eval mode and without
+    gradients; afterwards it is in the mode it was in before. In this call each attention leaves
+    its weights in `.attn`, (1, heads, queries, keys). The attentions are
+    `model.encoder.layers[i].self_attn`, `model.decoder.layers[i].self_attn` and
+    `model.decoder.layers[i].src_attn`.
+
+    Args:
+        model: an `EncoderDecoder`.
+        src: (1, S), int64, one sentence.
+        src_mask: (1, 1, S), True or 1 = may look.
+        tgt: (1, T), int64.
+        tgt_mask: (1, T, T), likewise.
+
+    Returns:
+        Three maps, float, (layers, heads, queries, keys). A row, one query's, sums to 1.
+
+        - "encoder": (layers, heads, S, S), the source looks at the source.
+        - "decoder_self": (layers, heads, T, T), the target looks at the target.
+        - "decoder_src": (layers, heads, T, S), the target looks at the source.
+    """
+    raise NotImplementedError("step 18: attention_maps is not implemented yet")
