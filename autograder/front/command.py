@@ -9,7 +9,7 @@ from pathlib import Path
 import typer
 
 from autograder.desk.trouble import Trouble
-from autograder.front.commands import check, learning, maintaining, making
+from autograder.front.commands import check, data, learning, maintaining, making
 from autograder.front.commands.shared import NOT_GRADED, PASSED, language_in
 from autograder.front.show import near
 from autograder.front.wording import say, tell_fault
@@ -29,6 +29,7 @@ app.command()(making.assemble)
 app.command()(making.regenerate)
 app.command()(maintaining.gate)
 app.command("new-step")(maintaining.new_step)
+app.add_typer(data.app, name="data")
 
 
 def main() -> int:
@@ -43,6 +44,8 @@ def main() -> int:
     except BrokenPipeError:  # whoever was reading has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PASSED
+    except (KeyboardInterrupt, typer.Abort):
+        complaint = say("cannot.stopped", lang)
     except Trouble as e:
         facts = {k: near(v) if isinstance(v, Path) else v for k, v in e.facts.items()}
         complaint = say(f"cannot.{e.key}", lang, **facts)

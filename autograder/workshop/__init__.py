@@ -1,0 +1,1 @@
+"""What the finished model is for: data, training it whole, translating. Steps know none of this."""
