@@ -33,12 +33,11 @@ def beam_search(
 
         log p / ((5 + length) / 6) ** alpha
 
-    Each round makes every unfinished hypothesis longer by one id, in all ways, and goes on with
-    the `beam` best of all these. Those among them that now end with end_symbol are finished: they
-    grow no more, and wait with the score they have. The search ends when no hypothesis is
-    unfinished, when the unfinished ones are as long as max_len allows (they are then scored as
-    they are), or when `beam` are finished and no unfinished one can still get a better score than
-    the worst of these. With beam=1 it finds what `greedy_decode` finds.
+    A hypothesis is finished when it ends with end_symbol. In each round the finished ones keep the
+    score they have, every unfinished one is made longer by one id, in all ways, and of all these
+    the `beam` best stay: a finished one waits for as long as it is among them. The search ends when
+    all that stay are finished, or as long as max_len allows; what is unfinished then has its score
+    as it is. With beam=1 it finds what `greedy_decode` finds.
 
     No gradients are kept. The caller calls `model.eval()`; the mode is not changed here.
 

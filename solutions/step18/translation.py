@@ -33,12 +33,11 @@ def beam_search(
 
         log p / ((5 + length) / 6) ** alpha
 
-    Each round makes every unfinished hypothesis longer by one id, in all ways, and goes on with
-    the `beam` best of all these. Those among them that now end with end_symbol are finished: they
-    grow no more, and wait with the score they have. The search ends when no hypothesis is
-    unfinished, when the unfinished ones are as long as max_len allows (they are then scored as
-    they are), or when `beam` are finished and no unfinished one can still get a better score than
-    the worst of these. With beam=1 it finds what `greedy_decode` finds.
+    A hypothesis is finished when it ends with end_symbol. In each round the finished ones keep the
+    score they have, every unfinished one is made longer by one id, in all ways, and of all these
+    the `beam` best stay: a finished one waits for as long as it is among them. The search ends when
+    all that stay are finished, or as long as max_len allows; what is unfinished then has its score
+    as it is. With beam=1 it finds what `greedy_decode` finds.
 
     No gradients are kept. The caller calls `model.eval()`; the mode is not changed here.
 
@@ -60,55 +59,44 @@ def beam_search(
     """
     ### BEGIN SOLUTION
 
-    def score(log_p: float, length: int) -> float:
+    def score(hypothesis: tuple[list[int], float]) -> float:
+        ids, log_p = hypothesis
+        length = len(ids) - 1
         penalty = ((5 + length) / 6) ** alpha
         return log_p / penalty
 
-    def score_of(hypothesis: tuple[list[int], float]) -> float:
-        return hypothesis[1]
+    def finished(ids: list[int]) -> bool:
+        return len(ids) > 1 and ids[-1] == end_symbol
 
-    def may_follow(ids: list[int]) -> list[tuple[int, float]]:
+    def continuations(ids: list[int]) -> list[tuple[int, float]]:
         target = torch.tensor([ids], device=src.device)
         target_mask = subsequent_mask(len(ids)).to(src.device)
         features = model.decode(memory, src_mask, target, target_mask)
         log_probs = model.generator(features[:, -1])[0]
-        # Of one hypothesis no more than `beam` continuations can be among the `beam` best of all.
+        # Of one hypothesis, no more than `beam` continuations can be among the `beam` best of all.
         likely = log_probs.topk(min(beam, len(log_probs)))
         return list(zip(likely.indices.tolist(), likely.values.tolist(), strict=True))
 
     # One at the start: several equal ones would find the same sentence several times.
-    unfinished = [([start_symbol], 0.0)]
-    finished: list[tuple[list[int], float]] = []
+    hypotheses = [([start_symbol], 0.0)]
     with torch.no_grad():
         memory = model.encode(src, src_mask)
-        for length in range(1, max_len):
-            longer = []
-            for ids, log_p in unfinished:
-                for token, log_prob in may_follow(ids):
-                    longer.append(([*ids, token], log_p + log_prob))
-            # They are all of one length, so log p alone may compare them.
-            longer.sort(key=lambda hypothesis: hypothesis[1], reverse=True)
+        for _ in range(max_len - 1):
+            candidates = []
+            for ids, log_p in hypotheses:
+                if finished(ids):
+                    candidates.append((ids, log_p))
+                    continue
+                for token, log_prob in continuations(ids):
+                    # A new list: the others that began like this one keep their own.
+                    candidates.append(([*ids, token], log_p + log_prob))
 
-            unfinished = []
-            for ids, log_p in longer[:beam]:
-                if ids[-1] == end_symbol:
-                    finished.append((ids, score(log_p, length)))
-                else:
-                    unfinished.append((ids, log_p))
-            if not unfinished:
+            candidates.sort(key=score, reverse=True)
+            hypotheses = candidates[:beam]
+            if all(finished(ids) for ids, _ in hypotheses):
                 break
 
-            # At best the likeliest goes on with certain ids only: its log p stays as it is.
-            log_p = unfinished[0][1]
-            hope = max(score(log_p, length + 1), score(log_p, max_len - 1))
-            finished = sorted(finished, key=score_of, reverse=True)[:beam]
-            if len(finished) == beam and finished[-1][1] >= hope:
-                break
-
-    left = [(ids, score(log_p, len(ids) - 1)) for ids, log_p in unfinished]
-    found = finished + left
-    found.sort(key=score_of, reverse=True)
-    return found[:beam]
+    return [(ids, score((ids, log_p))) for ids, log_p in hypotheses]
     ### END SOLUTION
 
 
