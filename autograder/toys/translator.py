@@ -1,0 +1,107 @@
+"""A toy translator: its tokens are fixed by arithmetic on ids, and show which masks it was given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from autograder.core.draw import Draw
+
+HEEDS = ("source", "target")  # which masks a toy can be made to depend on
+PAD = 3  # the id that fills up short sources
+_PRIME = 251  # sums of products of what is below it are exact in float32
+_CLASSES = 29  # what a position can want to say; 0 is the end
+_WIDTH = 31  # d_model; no vocabulary is as large
+
+
+class Translator(nn.Module):
+    """Has the three doors of the model of step 09 that decoding uses, and a parameter.
+
+    A token depends on all tokens before it, on their order, and on the whole source. A sentence is
+    `length_of(src)` tokens long, the end symbol not counted; what comes after that means nothing.
+    No token is likelier than another by a hair's breadth, and none is the start symbol. In training
+    mode everything it says is different.
+
+    Args:
+        draw: fixes what it says.
+        start, end: the ids of these symbols.
+        heeds: the masks that its answers depend on. In the place of the others it takes those that
+            are right, so that what is done with them costs nothing.
+    """
+
+    def __init__(self, draw: Draw, start: int, end: int, heeds: tuple[str, ...] = ()) -> None:
+        super().__init__()
+        self.heeds = heeds
+        self.calls: list[tuple[str, bool]] = []
+        self.weight = nn.Parameter(torch.ones(1))
+        self.factors = draw.permutation("toy/factors", _PRIME - 1) + 1
+        table = draw.normal("toy/table", _CLASSES, vocab_size(draw))
+        table[:, [start, end]] = -9.0
+        table[0, end] = 9.0
+        self.table = torch.cat([table, table.new_zeros(_WIDTH - _CLASSES, table.size(1))])
+
+    def encode(self, src: Tensor, src_mask: Tensor | None) -> Tensor:
+        """Turn ids (B, S) and mask (B, 1, S) into memory (B, S, d_model)."""
+        self._note("encode")
+        is_word = (src != PAD)[:, None]
+        seen = self._seen("source", src_mask, is_word, src.size(0), 1, src.size(1))
+        places = self.factors[: src.size(1)]
+        whole = (seen * (src.long()[:, None] + 1) * places).sum(-1)
+        codes = (src.long() * places + whole) % _PRIME
+        memory = codes[..., None].float().repeat(1, 1, _WIDTH)
+        memory[..., 1] = length_of(src)[:, None].float()
+        memory[..., 2] = is_word[:, 0].float()
+        return memory * self.weight
+
+    def decode(
+        self, memory: Tensor, src_mask: Tensor | None, tgt: Tensor, tgt_mask: Tensor | None
+    ) -> Tensor:
+        """Turn memory and target ids (B, L), with mask (1, L, L), into features (B, L, d_model)."""
+        self._note("decode")
+        rows, length = tgt.shape
+        positions = torch.arange(length)
+        causal = positions <= positions[:, None]
+        seen = self._seen("target", tgt_mask, causal, rows, length, length)
+        codes, lengths, is_word = memory.detach().round().long().unbind(-1)[:3]
+        visible = self._seen("source", src_mask, is_word[:, None], len(codes), 1, codes.size(1))
+        context = (visible[:, 0] * codes * self.factors[60 : 60 + codes.size(1)]).sum(-1)
+        # Two layers, since only through the second does an earlier position's view show.
+        values = tgt.long() + 1
+        for places in (self.factors[100 : 100 + length], self.factors[150 : 150 + length]):
+            values = ((seen * (values * places)[:, None]).sum(-1) + values + positions) % _PRIME
+        wanted = 1 + (values + context[:, None] + 101 * self.training) % (_CLASSES - 1)
+        wanted = wanted.masked_fill(positions == lengths[:, :1], 0)
+        return nn.functional.one_hot(wanted, _WIDTH) * self.weight
+
+    def generator(self, x: Tensor) -> Tensor:
+        """Turn features (..., d_model) into log-probabilities (..., vocab)."""
+        self._note("generator")
+        return (x @ self.table).log_softmax(-1)
+
+    def forward(self, src: Tensor, tgt: Tensor, src_mask: Any, tgt_mask: Any) -> Tensor:
+        """As the model of step 09 does it."""
+        return self.decode(self.encode(src, src_mask), src_mask, tgt, tgt_mask)
+
+    def _note(self, door: str) -> None:
+        self.calls.append((door, torch.is_grad_enabled()))
+
+    def _seen(self, side: str, given: Tensor | None, right: Tensor, *shape: int) -> Tensor:
+        """The mask to go by, bool, of that shape.
+
+        Raises:
+            RuntimeError: from torch, where the mask given does not fit.
+        """
+        mask = right if side not in self.heeds else given
+        return torch.ones(shape).bool() if mask is None else torch.broadcast_to(mask != 0, shape)
+
+
+def vocab_size(draw: Draw) -> int:
+    """How many ids there are."""
+    return draw.pick("toy/vocab", (37, 41, 43))
+
+
+def length_of(src: Tensor) -> Tensor:
+    """int64 (B,): how long the translations are, as their sources' first ids say."""
+    return src[:, 0].long() % 4 + 2
