@@ -49,7 +49,7 @@ Say = Callable[..., None]
 Show = Callable[[ModuleType, Say, argparse.Namespace], None]
 
 
-def run(demo: str, texts: Mapping[str, Mapping[str, str]], show: Show, **sizes: int) -> None:
+def run(demo: str, texts: Mapping[str, Mapping[str, str]], show: Show, **sizes: int | None) -> None:
     """Run a demo from the command line.
 
     Args:
@@ -57,7 +57,7 @@ def run(demo: str, texts: Mapping[str, Mapping[str, str]], show: Show, **sizes: 
         texts: for each language the demo's lines, by name, as format strings.
         show: called with the loaded module, `say(name, **values)` and the chosen sizes.
         sizes: the demo's sizes and their defaults; each becomes an option (`d_ff=2048` gives
-            `--d-ff`).
+            `--d-ff`). None stands for a file that may be named (`plot=None` gives `--plot FILE`).
 
     Raises:
         SystemExit: with status 1 when the code of the step is unfinished or fails, after a line
@@ -106,6 +106,21 @@ def choose_language(wanted: str | None = None) -> str:
     return next((name for name in LANGUAGES if chosen.lower().startswith(name)), "en")
 
 
+def captions() -> list[tuple[str, str]]:
+    """Return the kit's own small corpus, pairs of a German sentence and its English translation."""
+    folder = Path(__file__).parent / "workshop"
+    german, english = (
+        (folder / f"captions.{language}").read_text(encoding="utf-8").splitlines()
+        for language in ("de", "en")
+    )
+    return list(zip(german, english, strict=True))
+
+
+def words(text: str) -> list[str]:
+    """Cut a simple sentence into words and punctuation marks; enough for the small corpus."""
+    return re.findall(r"\w+|[^\w\s]", text)
+
+
 def printable(text: str) -> str:
     """Return a learner's text with control characters spelt out, safe for a terminal."""
     return "".join(
@@ -113,12 +128,15 @@ def printable(text: str) -> str:
     )
 
 
-def _parse(sizes: Mapping[str, int]) -> argparse.Namespace:
+def _parse(sizes: Mapping[str, int | None]) -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     parser.add_argument("--against", choices=SOURCES, default="mine", help="whose code to run")
     parser.add_argument("--lang", choices=LANGUAGES, help="language of the output")
     for name, default in sizes.items():
         option = "--" + name.replace("_", "-")
+        if default is None:
+            parser.add_argument(option, type=Path, metavar="FILE", help="write a file of this name")
+            continue
         parser.add_argument(option, type=_positive, default=default, help=f"default {default}")
     return parser.parse_args()
 
