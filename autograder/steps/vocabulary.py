@@ -1,0 +1,232 @@
+"""Probes of step 15: how texts are cut into tokens, which tokens are listed, and by which ids."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from string import ascii_lowercase
+from typing import Any
+
+import torch
+
+from autograder.core.draw import Draw
+from autograder.core.observation import Odd, Value, see
+from autograder.core.probing import attempt
+from autograder.core.subject import Subject
+from autograder.toys.words import SPECIALS, Tokenizer, words
+
+_NOBODY = ("qoqqoq", "xyxxyx")  # words that are in no vocabulary
+
+
+def tokens(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """The tokens of sentences under two tokenizers that cut differently."""
+    a, b, c, d = words(draw, "tokens", 4)
+    text = f"{a.title()} {b}-{c}, {d.upper()}! {b}."
+    found: dict[str, Value] = {}
+    for name, alone in (("cut", "-,.!<>/"), ("kept", ",.!<>/")):
+        found[name] = _texts(subject.tokenize(text, Tokenizer(alone)))
+    return {**found, "empty": _texts(subject.tokenize("", Tokenizer(".")))}
+
+
+def stripped(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """The tokens of a line as it comes out of a file."""
+    a, b = words(draw, "line", 2)
+    tokenizer = Tokenizer(".")
+    return {
+        "line": _texts(subject.tokenize(f"{a} {b}.\n", tokenizer)),
+        "indented": _texts(subject.tokenize(f"  {b} {a} \n", tokenizer)),
+        "blank_line": _texts(subject.tokenize(" \n", tokenizer)),
+    }
+
+
+def lookup(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """Which ids there are, and whether they lead back to their tokens, whichever are listed."""
+    vocabulary, known = _some(subject, draw)
+    ids = [int(vocabulary[token]) for token in known]
+    return {
+        "first_id": min(ids),
+        "gaps": max(ids) - min(ids) + 1 - len(set(ids)),
+        "size": len(vocabulary) - len(known),
+        "back": _lost(known, lambda: vocabulary.tokens(ids)),
+        "from_tensor": _lost(known, lambda: vocabulary.tokens(torch.tensor(ids))),
+        "repeated": _lost(known[:1] * 2, lambda: vocabulary.tokens(ids[:1] * 2)),
+        "nothing": _lost([], lambda: vocabulary.tokens([])),
+    }
+
+
+def sentence(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """Whose ids a sentence gets, and whether unknown words get there what they get alone."""
+    vocabulary, known = _some(subject, draw)
+    names = {int(vocabulary[token]): token for token in known}
+    text = [known[-1], known[-2], known[-1], known[0], known[-3]]
+    places = {token: f"token {i}" for i, token in enumerate(dict.fromkeys(text), 1)}
+    seen = [_named(i, names) for i in vocabulary(text)]
+    mixed = [known[-1], _NOBODY[0], known[-2], _NOBODY[1]]
+    alone = _told(lambda: [int(vocabulary[token]) for token in mixed])
+    return {
+        "sentence": [places.get(token, token) for token in seen],
+        "nothing": [_named(i, names) for i in vocabulary([])],
+        "as_alone": _told(lambda: [int(i) for i in vocabulary(mixed)]) == alone,
+    }
+
+
+def unknown(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """Which token's id unknown words get, and whether the vocabulary grows by asking."""
+    vocabulary, known = _some(subject, draw)
+    names = {int(vocabulary[token]): token for token in known}
+    before = len(vocabulary)
+    seen = [_told(lambda t=t: _named(vocabulary[t], names)) for t in _NOBODY]
+    if "<unk>" not in known:  # what is listed is another check's matter
+        seen = ["<unk>"] * len(seen)
+    return {"unknown": seen, "grows": len(vocabulary) != before}
+
+
+def without_unk(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """What becomes of an unknown word where there is no '<unk>'."""
+    text = [words(draw, "without", 3)] * 2
+    own = ("<blank>", "<s>")
+    vocabulary = subject.build_vocabulary(text, min_freq=1, specials=own)
+    if "<unk>" in _listed(vocabulary, [*own, *text[0], "<unk>"]):  # another check's matter
+        return {"refused": True, "sentence_refused": True}
+    return {
+        "refused": attempt(lambda: vocabulary[_NOBODY[0]]),
+        "sentence_refused": attempt(lambda: list(vocabulary([text[0][0], _NOBODY[0]]))),
+    }
+
+
+def specials(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """What stands first: by default, and with specials of the caller's own."""
+    a, b, c = words(draw, "specials", 3)
+    text = [[a, "<s>", b, a, "<unk>"], [a, "<s>", b]]
+    own = _shuffled_specials(draw)
+    found: dict[str, Value] = {}
+    for name, asked in (("usual", {}), ("own", {"specials": own}), ("added", {"specials": (c,)})):
+        vocabulary = subject.build_vocabulary(text, **asked)
+        seen = _listed(vocabulary, [*SPECIALS, c, a, b])
+        few = len(own) if name != "added" else 1
+        names = {c: "new special", a: "a word", b: "a word"}
+        found[name] = [names.get(token, token) for token in seen[:few]]
+        if name != "added":
+            found[f"{name}_size"] = len(vocabulary) - len(seen)
+    return found
+
+
+def kept(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """How often the words occur that are listed."""
+    counts = {word: 1 + i % 5 for i, word in enumerate(words(draw, "kept", 15))}
+    counts |= {word.title(): 1 for word in list(counts)[:2]}  # another word than in lower case
+    text = [[word] * count for word, count in counts.items()]
+    found: dict[str, Value] = {}
+    for name, asked in (("usual", {}), ("1", {"min_freq": 1}), ("4", {"min_freq": 4})):
+        seen = _listed(subject.build_vocabulary(text, **asked), [*SPECIALS, *counts])
+        found[f"counts_{name}"] = sorted(counts[token] for token in seen if token in counts)
+    return found
+
+
+def order(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """The counts of the words in the order in which they are listed."""
+    counts = {word: 3 + i for i, word in enumerate(words(draw, "order", 7))}
+    text = _corpus(draw, counts)
+    seen = _listed(subject.build_vocabulary(text), [*SPECIALS, *counts])
+    return {"order": [counts[token] for token in seen if token in counts]}
+
+
+def ties(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """The order of words that occur equally often: each told by its place in the alphabet."""
+    names = words(draw, "ties", 12)
+    counts = {word: 3 + i % 2 for i, word in enumerate(names)}
+    seen = _listed(subject.build_vocabulary(_corpus(draw, counts)), [*SPECIALS, *counts])
+    found: dict[str, Value] = {}
+    for count, name in ((4, "four_times"), (3, "three_times")):
+        alphabet = sorted(word for word in names if counts[word] == count)
+        found[name] = [alphabet.index(token) for token in seen if token in alphabet]
+    return found
+
+
+def generator(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """What is listed of sentences that can be read only once."""
+    counts = {word: 3 for word in words(draw, "once", 5)}
+    text = _corpus(draw, counts)
+    seen = _listed(subject.build_vocabulary(iter(text)), [*SPECIALS, *counts])
+    return {"listed": len([token for token in seen if token in counts])}
+
+
+def _texts(found: Any) -> Value:
+    """A list of strings as it is; what is no string is told by its kind."""
+    if found is None or isinstance(found, str):
+        return see(found)
+    try:
+        return [t if isinstance(t, str) else f"a {type(t).__name__}" for t in found]
+    except TypeError:
+        return Odd(type(found).__qualname__)
+
+
+def _some(subject: Subject, draw: Draw) -> tuple[Any, list[str]]:
+    """A vocabulary of a few words, '<unk>' neither first nor last among its specials.
+
+    Also all its tokens, whether or not everything is listed that should be.
+    """
+    counts = {word: 2 + i for i, word in enumerate(words(draw, "some", 6))}
+    own = _shuffled_specials(draw)
+    vocabulary = subject.build_vocabulary(_corpus(draw, counts), min_freq=1, specials=own)
+    return vocabulary, _listed(vocabulary, [*own, *counts, *ascii_lowercase])
+
+
+def _shuffled_specials(draw: Draw) -> tuple[str, ...]:
+    orders = (
+        ("</s>", "<unk>", "<s>", "<blank>"),
+        ("<blank>", "<s>", "<unk>", "</s>"),
+        ("<blank>", "</s>", "<unk>", "<s>"),
+    )
+    return draw.pick("specials", orders)
+
+
+def _corpus(draw: Draw, counts: dict[str, int]) -> list[list[str]]:
+    """Sentences of different words, in which each word occurs as often as told in all."""
+    text: list[list[str]] = [[]]
+    for already in range(max(counts.values())):
+        again = [word for word, count in counts.items() if count > already]
+        mixed = [again[i] for i in draw.permutation(f"corpus/{already}", len(again)).tolist()]
+        text += [mixed[i : i + 3] for i in range(0, len(mixed), 3)]
+    return [text[i] for i in draw.permutation("sentences", len(text)).tolist()]
+
+
+def _listed(vocabulary: Any, candidates: Sequence[str]) -> list[str]:
+    """Those of the candidates that have an id of their own, by id.
+
+    Unknown words share theirs with a special, which comes first among the candidates.
+    """
+    size = len(vocabulary)
+    one, two = (_told(lambda t=t: int(vocabulary[t])) for t in _NOBODY)
+    grows = isinstance(one, int) and isinstance(two, int) and one != two
+    taken: dict[int, str] = {}
+    for token in dict.fromkeys(candidates):
+        try:
+            taken.setdefault(int(vocabulary[token]), token)
+        except Exception:  # what unknown words get is another check's matter
+            continue
+    return [token for i, token in sorted(taken.items()) if i < size or not grows]
+
+
+def _lost(asked: Sequence[str], came: Callable[[], Any]) -> Value:
+    """How many of the tokens did not come back; what came instead of tokens, if it was none."""
+    seen = _told(lambda: _texts(came()))
+    if not isinstance(seen, list):
+        return seen
+    if len(seen) != len(asked):
+        return f"{len(seen)} tokens for {len(asked)} ids"
+    return sum(a != b for a, b in zip(asked, seen, strict=True))
+
+
+def _told(say: Callable[[], Any]) -> Any:
+    """What is said, or the kind of exception that came instead."""
+    try:
+        return say()
+    except Exception as e:
+        return type(e).__name__
+
+
+def _named(found: Any, names: dict[int, str]) -> str:
+    """The token that has this id, or what was found instead of an id that a token has."""
+    if isinstance(found, bool | str) or found is None:
+        return f"{found!r}"
+    return names.get(int(found), "an id that no token has")
