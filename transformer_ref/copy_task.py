@@ -85,7 +85,7 @@ class TrainState:
         """Count a batch as seen."""
         self.step += 1
         self.samples += batch.src.size(0)
-        self.tokens += batch.ntokens
+        self.tokens += int(batch.ntokens)
 
 
 def run_epoch(
@@ -123,7 +123,7 @@ def run_epoch(
     if mode == "eval":
         optimizer = None
     elif mode != "train" or optimizer is None:
-        raise ValueError(f'mode is "eval", or "train" with an optimizer: {mode=}, {optimizer=}')
+        raise ValueError(f'mode is "eval", or "train" with an optimizer, not {mode!r}')
     if accum_iter < 1:
         raise ValueError(f"an update needs a batch: {accum_iter=}")
     # From here on there is an optimizer when training, and none otherwise.
@@ -137,7 +137,7 @@ def run_epoch(
             features = model(batch.src, batch.tgt, batch.src_mask, batch.tgt_mask)
             total, loss = loss_compute(features, batch.tgt_y, batch.ntokens)
             loss_sum += float(total)
-            tokens += batch.ntokens
+            tokens += int(batch.ntokens)
             if optimizer is not None:
                 loss.backward()
                 state.count(batch)

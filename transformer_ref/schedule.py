@@ -38,6 +38,9 @@ def make_optimizer(
     Returns:
         The optimizer, with betas (0.9, 0.98) and eps 1e-9, and its scheduler.
     """
+    parameters = list(model.parameters())
+    # One pass over a tensor where torch has it, instead of one for each operation.
+    fused = all(p.device.type in ("cpu", "cuda") and p.is_floating_point() for p in parameters)
     # The scheduler multiplies the optimizer's own rate, which therefore is 1.
-    optimizer = torch.optim.Adam(model.parameters(), lr=1.0, betas=(0.9, 0.98), eps=1e-9)
+    optimizer = torch.optim.Adam(parameters, lr=1.0, betas=(0.9, 0.98), eps=1e-9, fused=fused)
     return optimizer, LambdaLR(optimizer, lambda step: rate(step + 1, d_model, factor, warmup))

@@ -1,8 +1,10 @@
 """Step 13, the reference: label smoothing (paper, section 5.4; Szegedy et al., 2015)."""
 
+import math
+from typing import Any
+
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 __all__ = ["LabelSmoothing"]
 
@@ -12,11 +14,12 @@ class LabelSmoothing(nn.Module):
 
     A position's distribution has 1 - smoothing at the target, smoothing / (size - 2) at every
     other id, and 0 at the padding id. A position whose target is padding counts for nothing.
+    What has weight 0 is not looked at: it may be -inf.
 
     Args:
         size: the number of ids.
         padding_idx: the id of padding.
-        smoothing: how much probability the target gives away, from 0 to 1.
+        smoothing: how much probability the target gives away, 0 or more and below 1.
     """
 
     def __init__(self, size: int, padding_idx: int, smoothing: float = 0.0) -> None:
@@ -35,8 +38,48 @@ class LabelSmoothing(nn.Module):
         Returns:
             A scalar of the dtype of x: the sum over all positions.
         """
-        wanted = torch.full_like(x, self.smoothing / (self.size - 2), requires_grad=False)
-        wanted.scatter_(1, target.unsqueeze(1), 1 - self.smoothing)
-        wanted[:, self.padding_idx] = 0
-        wanted[target == self.padding_idx] = 0
-        return F.kl_div(x, wanted, reduction="sum")
+        others = max(self.size - 2, 1)
+        loss: Tensor = _Divergence.apply(
+            x, target, self.padding_idx, 1 - self.smoothing, self.smoothing / others
+        )
+        return loss
+
+
+class _Divergence(torch.autograd.Function):
+    """The divergence from rows that hold `right` at the target, 0 at padding, `wrong` elsewhere.
+
+    The gradient is minus these rows. Only there are they ever written down: the loss itself needs
+    no more than a row's sum and its value at the target.
+    """
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x: Tensor, target: Tensor, padding: int, right: float, wrong: float) -> Tensor:
+        at_target = x.gather(1, target.unsqueeze(1)).squeeze(1)
+        cross_entropy = (wrong - right) * at_target
+        entropy = -_xlogx(right)
+        if wrong > 0:
+            before, after = x[:, :padding], x[:, padding + 1 :]
+            cross_entropy = cross_entropy - wrong * (before.sum(dim=1) + after.sum(dim=1))
+            entropy -= (x.size(1) - 2) * _xlogx(wrong)
+        return (cross_entropy - entropy).masked_fill(target == padding, 0).sum()
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        x, target, ctx.padding, ctx.right, ctx.wrong = inputs
+        ctx.save_for_backward(target)
+        ctx.size = x.size(1)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        (target,) = ctx.saved_tensors
+        rows = gradient.new_full((target.size(0), ctx.size), -ctx.wrong)
+        rows.scatter_(1, target.unsqueeze(1), -ctx.right)
+        rows[:, ctx.padding] = 0
+        rows = rows * (gradient * (target != ctx.padding)).unsqueeze(1)
+        return rows, None, None, None, None
+
+
+def _xlogx(p: float) -> float:
+    return p * math.log(p) if p > 0 else 0.0
