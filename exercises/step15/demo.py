@@ -32,7 +32,7 @@ TEXTS = {
         "special": "   {number:>3}  {token}",
         "counted": "   {number:>3}  {token:<8} {count:>3}",
         "unseen": "a sentence with an unknown word: {text}\n   {ids}\n   {tokens}",
-        "share": "share of the small corpus's English tokens that are too rare to be known: {share}",
+        "share": "share of the corpus's English tokens that are too rare to be known: {share}",
         "multi30k": "Multi30k, all three parts: {german:,} German, {english:,} English tokens",
         "no_multi30k": "(For the full corpus, let MULTI30K_DIR name the folder that holds it.)",
     },

@@ -43,7 +43,7 @@ TEXTS = {
     },
     "ko": {
         "task": (
-            "작은 모델이 id {length}개를 베껴 쓰는 법을 배워요: 에포크 {epochs}번, 배치 {batches}개씩"
+            "작은 모델이 id {length}개를 베끼는 법을 배워요: 에포크 {epochs}번, 배치 {batches}개씩"
         ),
         "whole": "중단 없이 학습하면:",
         "epoch": "   에포크 {epoch}: 학습 {train:.4f}, 검증 {valid:.4f}",
