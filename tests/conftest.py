@@ -13,4 +13,11 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     """`pytest` alone, or with `-m`: as `-n` with the number of cores. What is named runs in one."""
     whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS
     if whole and getattr(config.option, "numprocesses", 0) is None and not config.option.usepdb:
-        config.option.numprocesses = os.cpu_count()
+        config.option.numprocesses = _cores()
+
+
+def _cores() -> int:
+    """Those that this process may use, where the system tells: a machine may have many more."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
