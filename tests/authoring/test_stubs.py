@@ -60,7 +60,12 @@ class Layer:
 def outline(source: str) -> list[str]:
     """What a stub must keep: imports, and each definition's head and docstring."""
     seen = []
-    for node in ast.walk(ast.parse(source)):
+    queue: list[ast.AST] = [ast.parse(source)]
+    while queue:
+        node = queue.pop(0)
+        # What stands in a function's body, small functions of its own too, is the answer.
+        if not isinstance(node, ast.FunctionDef):
+            queue.extend(ast.iter_child_nodes(node))
         if isinstance(node, ast.Import | ast.ImportFrom):
             seen.append(ast.unparse(node))
         elif isinstance(node, ast.FunctionDef):
