@@ -1,0 +1,208 @@
+"""Probes of step 11: what a batch holds, and which positions its masks show, whoever wrote it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.core.draw import Draw
+from autograder.core.observation import Odd, Value, see
+from autograder.core.subject import Subject, Unusable
+
+_WITH_TARGET = ("tgt", "tgt_y", "tgt_mask", "ntokens")
+
+
+def std_mask_shape(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """The shape of the mask, that of one for all sentences written out; and the inputs' fate."""
+    tgt, pad = _target(draw, "shape"), _pad(draw)
+    given = tgt.clone()
+    mask = see(_std_mask(subject)(given, pad))
+    shape: Value = list(mask.shape) if isinstance(mask, Tensor) else mask
+    if isinstance(mask, Tensor) and mask.dim() == 3 and isinstance(_square(mask, tgt), Tensor):
+        shape = [*tgt.shape, tgt.size(1)]
+    return {"shape": shape, "untouched": torch.equal(given, tgt)}
+
+
+def std_mask_future(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """What real tokens may see of tokens after them."""
+    return _part(subject, draw, lambda after, hidden: after & ~hidden, usual=0)
+
+
+def std_mask_padding(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """What real tokens may see of padding before them."""
+    return _part(subject, draw, lambda after, hidden: ~after & hidden, usual=0)
+
+
+def std_mask_past(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """What real tokens may see of themselves and of tokens before them."""
+    return _part(subject, draw, lambda after, hidden: ~after & ~hidden, usual=1)
+
+
+def src_mask(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """The source as it is kept, and what its mask shows; with a pad id of ours, then the usual."""
+    found: dict[str, Value] = {}
+    for name, pad in (("src", _pad(draw)), ("usual", 2)):
+        src, tgt = _sentences(draw, name, pad)
+        batch = subject.Batch(src.clone(), tgt, *([] if name == "usual" else [pad]))
+        kept = see(_held(batch, "src"))
+        found[f"{name}_kept"] = torch.equal(kept, src) if isinstance(kept, Tensor) else kept
+        mask = see(_held(batch, "src_mask"))
+        found[f"{name}_mask"] = (mask != 0).float() if isinstance(mask, Tensor) else mask
+    return found
+
+
+def shift(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """What the decoder reads and what it has to say."""
+    src, tgt = _sentences(draw, "shift", _pad(draw))
+    given = tgt.clone()
+    batch = subject.Batch(src, given, _pad(draw))
+    read, say = see(_held(batch, "tgt")), see(_held(batch, "tgt_y"))
+    return {"reads": read, "says": say, "untouched": torch.equal(given, tgt)}
+
+
+def tgt_mask(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """Whether the target's mask is that of what the decoder reads."""
+    pad = _pad(draw)
+    src, tgt = _sentences(draw, "mask", pad)
+    batch = subject.Batch(src, tgt, pad)
+    read, mask = see(_held(batch, "tgt")), see(_held(batch, "tgt_mask"))
+    if not isinstance(mask, Tensor) or not isinstance(read, Tensor):
+        return {"agrees": mask if isinstance(read, Tensor) else read}
+    own = see(_std_mask(subject)(read.clone(), pad))
+    one, two = _square(mask, read), _square(own, read) if isinstance(own, Tensor) else own
+    if not isinstance(one, Tensor) or not isinstance(two, Tensor):
+        alike = isinstance(own, Tensor) and mask.shape == own.shape
+        return {"agrees": alike and torch.equal(mask != 0, own != 0), "shape": list(mask.shape)}
+    rows = (read != pad)[..., None]
+    same = torch.equal(one * rows, two * rows)
+    return {"agrees": same} if same else {"agrees": same, "seen": one * rows, "own": two * rows}
+
+
+def ntokens(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """How far the number of tokens is from those of the batch's own `tgt_y`."""
+    found: dict[str, Value] = {}
+    for name, pad in (("count", _pad(draw)), ("usual", 2)):
+        src, tgt = _sentences(draw, name, pad)
+        batch = subject.Batch(src, tgt, *([] if name == "usual" else [pad]))
+        said, number = see(_held(batch, "tgt_y")), _number(_held(batch, "ntokens"))
+        if isinstance(said, Tensor) and isinstance(number, float):
+            number -= float((said != pad).sum())
+        found[name] = number
+    return found
+
+
+def source_only(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """What a batch without a target holds, compared with the same batch with one."""
+    pad = _pad(draw)
+    src, tgt = _sentences(draw, "only", pad)
+    alone = subject.Batch(src.clone(), None, pad)
+    one, two = see(_held(alone, "src_mask")), see(_held(subject.Batch(src, tgt, pad), "src_mask"))
+    both = isinstance(one, Tensor) and isinstance(two, Tensor)
+    seen = see(_held(alone, "src"))
+    return {
+        "source": torch.equal(seen, src) if isinstance(seen, Tensor) else seen,
+        "same_mask": bool(both) and torch.equal(one, two),  # type: ignore[arg-type]
+        "invented": [n for n in _WITH_TARGET if not _nothing(_held(alone, n))],
+        "by_default": not _nothing(_held(subject.Batch(src.clone()), "src_mask")),
+    }
+
+
+def dtypes(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """The types of the masks."""
+    src, tgt = _sentences(draw, "dtypes", _pad(draw))
+    batch = subject.Batch(src, tgt, _pad(draw))
+    masks = {n: _held(batch, n) for n in ("src_mask", "tgt_mask")}
+    return {n: str(getattr(m, "dtype", None)).removeprefix("torch.") for n, m in masks.items()}
+
+
+# ---------------------------------------------------------------- sentences, masks, what is held
+
+
+def _pad(draw: Draw) -> int:
+    return draw.pick("pad", (3, 5, 7))  # neither the usual one, nor 0 or 1
+
+
+def _sentences(draw: Draw, name: str, pad: int) -> tuple[Tensor, Tensor]:
+    """int64 (3, 7) and (3, 6), padded at their ends: no two sides or rows with as much."""
+    return _padded(draw, f"{name}/src", 7, pad), _padded(draw, f"{name}/tgt", 6, pad)
+
+
+def _padded(draw: Draw, name: str, length: int, pad: int) -> Tensor:
+    """int64 (3, length): one row is full, the others are padded, by 1 and by 2 or 3."""
+    ids = draw.permutation(name, 30)[: 3 * length].view(3, length) + 11
+    lacking = torch.tensor([0, 1, draw.pick(f"{name}/lacking", (2, 3))])
+    lacking = lacking[draw.permutation(f"{name}/rows", 3)]
+    return ids.masked_fill(torch.arange(length) >= length - lacking[:, None], pad)
+
+
+def _target(draw: Draw, name: str) -> Tensor:
+    """int64 (2, 6), with padding between tokens and at the end, elsewhere in each row."""
+    ids = draw.permutation(name, 30)[:12].view(2, 6) + 11
+    ids[0, [1 + draw.pick(name, (0, 1)), 5]] = _pad(draw)
+    ids[1, [0, 3]] = _pad(draw)
+    return ids
+
+
+def _std_mask(subject: Subject) -> Callable[[Tensor, int], Any]:
+    """The function; as others have it, a static method of `Batch`."""
+    try:
+        return subject.make_std_mask  # type: ignore[no-any-return]
+    except Unusable:
+        try:
+            return subject.Batch.make_std_mask  # type: ignore[no-any-return]
+        except (Unusable, AttributeError):
+            pass
+        raise
+
+
+def _square(mask: Tensor, ids: Tensor) -> Value:
+    """float32 (B, L, L), 1 where one may look, whatever the mask's rank; or the shape of another.
+
+    -1 stands for what is made to be added.
+    """
+    rows, length = ids.shape
+    mask = mask[:, 0] if mask.dim() == 4 and mask.size(1) == 1 else mask
+    try:
+        seen = torch.broadcast_to(mask, (rows, length, length))
+    except RuntimeError:
+        return Odd(f"tensor {tuple(mask.shape)}")
+    return (seen != 0).float().masked_fill(seen < 0, -1.0)
+
+
+def _part(
+    subject: Subject, draw: Draw, where: Callable[[Tensor, Tensor], Tensor], usual: int
+) -> dict[str, Value]:
+    """Whether one part of the mask is as usual, seen by real tokens; if not, those rows of it.
+
+    `where` tells the part from what comes after and what is padding.
+    """
+    tgt, pad = _target(draw, "part"), _pad(draw)
+    mask = see(_std_mask(subject)(tgt.clone(), pad))
+    square = _square(mask, tgt) if isinstance(mask, Tensor) else mask
+    if not isinstance(square, Tensor):
+        return {"mask": square}
+    after = torch.ones_like(square).triu(1).bool()
+    real = tgt != pad
+    part = where(after, ~real[:, None].expand_as(after)) & real[..., None]
+    if bool((square[part] == usual).all()):
+        return {"mask": square * part}
+    return {"mask": square * part, "whole": square * real[..., None]}
+
+
+def _held(batch: Any, name: str) -> Any:
+    return getattr(batch, name, None)
+
+
+def _nothing(value: Any) -> bool:
+    """None, or a count of 0."""
+    return value is None or (not isinstance(value, Tensor) and value == 0)
+
+
+def _number(value: Any) -> Value:
+    try:
+        return float(value)
+    except (TypeError, ValueError, RuntimeError):
+        return see(value)
