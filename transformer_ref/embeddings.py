@@ -55,16 +55,20 @@ class PositionalEncoding(nn.Module):
         table = _sinusoids(max_len, d_model).to(torch.get_default_dtype())
         self.register_buffer("pe", table.unsqueeze(0))
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor, start: int = 0) -> Tensor:
         """Map (B, L, d_model) to the same shape, of the table's dtype or the input's if wider.
 
+        Args:
+            x: (B, L, d_model), embeddings.
+            start: the position of the first; above 0 where earlier ones have been dealt with.
+
         Raises:
-            ValueError: when L is above max_len.
+            ValueError: when the last position is not below max_len.
         """
-        length, max_len = x.size(1), self.pe.size(1)
+        length, max_len = start + x.size(1), self.pe.size(1)
         if length > max_len:
             raise ValueError(f"the sequence has {length} positions, but max_len is {max_len}")
-        out: Tensor = self.dropout(x + self.pe[:, :length])
+        out: Tensor = self.dropout(x + self.pe[:, start:length])
         return out
 
 

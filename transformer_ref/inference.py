@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from .caching import CachedDecoder, can_cache
 from .masks import subsequent_mask
 from .model import EncoderDecoder
 
@@ -41,6 +42,9 @@ def greedy_decode(
     if max_len < 1:
         raise ValueError(f"the start symbol alone has length 1: {max_len=}")
     memory = model.encode(src, src_mask)
+    if can_cache(model):
+        decoder = CachedDecoder(model, memory, src_mask)
+        return _decode_with(decoder, src, max_len, start_symbol, end_symbol)
     ys = src.new_full((src.size(0), 1), start_symbol, dtype=torch.int64)
     ended = torch.zeros(src.size(0), dtype=torch.bool, device=src.device)
     while ys.size(1) < max_len and not ended.all():
@@ -52,3 +56,20 @@ def greedy_decode(
             ended = next_id == end_symbol
         ys = torch.cat((ys, next_id.unsqueeze(1)), dim=1)
     return ys
+
+
+def _decode_with(
+    decoder: CachedDecoder, src: Tensor, max_len: int, start_symbol: int, end_symbol: int | None
+) -> Tensor:
+    """Do the same for a model that can go on from where it was; a row that ended is let go."""
+    rows = torch.arange(src.size(0), device=src.device)  # Those that have not ended.
+    ids = torch.full_like(rows, start_symbol)
+    columns = [ids]
+    while len(columns) < max_len and len(rows):
+        ids = decoder.step(ids).argmax(dim=-1)
+        columns.append(torch.full_like(columns[0], end_symbol or 0).index_copy(0, rows, ids))
+        if end_symbol is not None and (ids == end_symbol).any():
+            going_on = (ids != end_symbol).nonzero().squeeze(1)
+            decoder.select(going_on)
+            rows, ids = rows[going_on], ids[going_on]
+    return torch.stack(columns, dim=1)

@@ -109,7 +109,7 @@ def train_model(
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     last, best = folder / "last.pt", folder / "best.pt"
-    parts = {"model": model, "optimizer": optimizer, "scheduler": scheduler}
+    parts: dict[str, Any] = {"model": model, "optimizer": optimizer, "scheduler": scheduler}
     history: History = []
     if resume and last.exists():
         state = load_checkpoint(last)

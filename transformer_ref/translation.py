@@ -2,17 +2,17 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from .caching import CachedDecoder, can_cache
 from .inference import greedy_decode
 from .masks import subsequent_mask
 
 __all__ = ["attention_maps", "beam_search", "translate"]
-
-Hypothesis = tuple[list[int], float]
 
 
 @torch.no_grad()
@@ -25,7 +25,7 @@ def beam_search(
     end_symbol: int,
     beam: int = 4,
     alpha: float = 0.6,
-) -> list[Hypothesis]:
+) -> list[tuple[list[int], float]]:
     """Look for the most probable target, keeping the best few beginnings at each step.
 
         score = log P(target | source) / ((5 + length) / 6)^alpha
@@ -57,29 +57,68 @@ def beam_search(
             f"{src.size(0)}, {beam=}, {max_len=}"
         )
     memory = model.encode(src, src_mask)
-
-    def score(hypothesis: Hypothesis) -> float:
-        ids, log_p = hypothesis
-        return log_p / ((5 + len(ids) - 1) / 6) ** alpha
-
-    def extensions(ids: list[int], log_p: float) -> list[Hypothesis]:
-        ys = torch.tensor([ids], device=src.device)
-        out = model.decode(memory, src_mask, ys, subsequent_mask(len(ids)).to(src.device))
-        log_probs = model.generator(out[:, -1])[0]
-        best = log_probs.topk(min(beam, log_probs.numel()))
-        pairs = zip(best.indices.tolist(), best.values.tolist(), strict=True)
-        return [([*ids, index], log_p + value) for index, value in pairs]
-
-    kept: list[Hypothesis] = [([start_symbol], 0.0)]
+    decoder = (CachedDecoder if can_cache(model) else _PlainDecoder)(model, memory, src_mask)
+    kept = [_Hypothesis([start_symbol], 0.0)]
     for _ in range(max_len - 1):
-        candidates = []
-        for ids, log_p in kept:
-            ended = len(ids) > 1 and ids[-1] == end_symbol
-            candidates += [(ids, log_p)] if ended else extensions(ids, log_p)
-        kept = sorted(candidates, key=score, reverse=True)[:beam]
-        if all(ids[-1] == end_symbol for ids, _ in kept):
+        candidates = [hypothesis for hypothesis in kept if hypothesis.ended]
+        growing = [hypothesis for hypothesis in kept if not hypothesis.ended]
+        if not growing:
             break
-    return [(ids, score((ids, log_p))) for ids, log_p in kept]
+        decoder.select(torch.tensor([hypothesis.row for hypothesis in growing], device=src.device))
+        last_ids = torch.tensor([hypothesis.ids[-1] for hypothesis in growing], device=src.device)
+        log_probs = decoder.step(last_ids)
+        # More than `beam` continuations of one hypothesis cannot all stay.
+        best = log_probs.topk(min(beam, log_probs.size(-1)), dim=-1)
+        found = zip(growing, best.indices.tolist(), best.values.tolist(), strict=True)
+        for row, (hypothesis, ids, values) in enumerate(found):
+            for index, value in zip(ids, values, strict=True):
+                candidates.append(
+                    _Hypothesis(
+                        [*hypothesis.ids, index],
+                        hypothesis.log_p + value,
+                        index == end_symbol,
+                        row,
+                    )
+                )
+        kept = sorted(candidates, key=lambda it: it.score(alpha), reverse=True)[:beam]
+    return [(hypothesis.ids, hypothesis.score(alpha)) for hypothesis in kept]
+
+
+@dataclass(frozen=True)
+class _Hypothesis:
+    """The beginning of a target."""
+
+    ids: list[int]
+    log_p: float
+    ended: bool = False
+    row: int = 0  # Which row of the decoder's it goes on from.
+
+    def score(self, alpha: float) -> float:
+        length = len(self.ids) - 1
+        return self.log_p / ((5 + length) / 6) ** alpha
+
+
+class _PlainDecoder:
+    """What `CachedDecoder` does, for one sentence and any model: each step computes everything."""
+
+    def __init__(self, model: Any, memory: Tensor, src_mask: Tensor | None) -> None:
+        self._model, self._memory, self._src_mask = model, memory, src_mask
+        self._ys = torch.empty(1, 0, dtype=torch.int64, device=memory.device)
+
+    def step(self, ids: Tensor) -> Tensor:
+        self._ys = torch.cat((self._ys, ids.unsqueeze(1)), dim=1)
+        rows, length = self._ys.shape
+        memory, src_mask = (
+            None if x is None else x.expand(rows, *x.shape[1:])
+            for x in (self._memory, self._src_mask)
+        )
+        tgt_mask = subsequent_mask(length).to(ids.device)
+        features = self._model.decode(memory, src_mask, self._ys, tgt_mask)
+        log_probs: Tensor = self._model.generator(features[:, -1])
+        return log_probs
+
+    def select(self, rows: Tensor) -> None:
+        self._ys = self._ys[rows]
 
 
 @torch.no_grad()
