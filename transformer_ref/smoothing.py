@@ -74,8 +74,9 @@ class _Divergence(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         (target,) = ctx.saved_tensors
-        rows = gradient.new_full((target.size(0), ctx.size), -ctx.wrong)
-        rows.scatter_(1, target.unsqueeze(1), -ctx.right)
+        shape = (target.size(0), ctx.size)
+        rows = target.new_full(shape, -ctx.wrong, dtype=gradient.dtype)
+        rows = rows.scatter(1, target.unsqueeze(1), -ctx.right)
         rows[:, ctx.padding] = 0
         rows = rows * (gradient * (target != ctx.padding)).unsqueeze(1)
         return rows, None, None, None, None
