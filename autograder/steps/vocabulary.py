@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from string import ascii_lowercase
 from typing import Any
 
 import torch
@@ -14,7 +13,7 @@ from autograder.core.probing import attempt
 from autograder.core.subject import Subject
 from autograder.toys.words import SPECIALS, Tokenizer, words
 
-_NOBODY = ("qoqqoq", "xyxxyx")  # words that are in no vocabulary
+_NOBODY = ("qoq", "xyxxyx")  # words that are in no vocabulary
 
 
 def tokens(subject: Subject, draw: Draw) -> dict[str, Value]:
@@ -24,7 +23,10 @@ def tokens(subject: Subject, draw: Draw) -> dict[str, Value]:
     found: dict[str, Value] = {}
     for name, alone in (("cut", "-,.!<>/"), ("kept", ",.!<>/")):
         found[name] = _texts(subject.tokenize(text, Tokenizer(alone)))
-    return {**found, "empty": _texts(subject.tokenize("", Tokenizer(".")))}
+    empty = _texts(subject.tokenize("", Tokenizer(alone)))
+    if isinstance(empty, list):
+        empty = [token for token in empty if not str(token).isspace()]
+    return {**found, "empty": empty}
 
 
 def stripped(subject: Subject, draw: Draw) -> dict[str, Value]:
@@ -74,7 +76,7 @@ def unknown(subject: Subject, draw: Draw) -> dict[str, Value]:
     vocabulary, known = _some(subject, draw)
     names = {int(vocabulary[token]): token for token in known}
     before = len(vocabulary)
-    seen = [_told(lambda t=t: _named(vocabulary[t], names)) for t in _NOBODY]
+    seen = [_told(lambda t=t: _named(vocabulary[t], names), "an error") for t in _NOBODY]
     if "<unk>" not in known:  # what is listed is another check's matter
         seen = ["<unk>"] * len(seen)
     return {"unknown": seen, "grows": len(vocabulary) != before}
@@ -86,27 +88,25 @@ def without_unk(subject: Subject, draw: Draw) -> dict[str, Value]:
     own = ("<blank>", "<s>")
     vocabulary = subject.build_vocabulary(text, min_freq=1, specials=own)
     if "<unk>" in _listed(vocabulary, [*own, *text[0], "<unk>"]):  # another check's matter
-        return {"refused": True, "sentence_refused": True}
-    return {
-        "refused": attempt(lambda: vocabulary[_NOBODY[0]]),
-        "sentence_refused": attempt(lambda: list(vocabulary([text[0][0], _NOBODY[0]]))),
-    }
+        return {"refused": True}
+    return {"refused": attempt(lambda: vocabulary[_NOBODY[0]])}
 
 
 def specials(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """What stands first: by default, and with specials of the caller's own."""
+    """What stands first, and whether a token that is spelt like a special adds to the list."""
     a, b, c = words(draw, "specials", 3)
-    text = [[a, "<s>", b, a, "<unk>"], [a, "<s>", b]]
+    text, spelt_alike = [[a, b, a], [b, a, b]], [["<s>", "<unk>"], ["<s>"]]
+    names = {c: "a new special", a: "a word", b: "a word"}
     own = _shuffled_specials(draw)
     found: dict[str, Value] = {}
-    for name, asked in (("usual", {}), ("own", {"specials": own}), ("added", {"specials": (c,)})):
+    for name, first, count in (("usual", SPECIALS, 4), ("own", own, 4), ("added", (c,), 1)):
+        asked = {} if name == "usual" else {"specials": first}
         vocabulary = subject.build_vocabulary(text, **asked)
-        seen = _listed(vocabulary, [*SPECIALS, c, a, b])
-        few = len(own) if name != "added" else 1
-        names = {c: "new special", a: "a word", b: "a word"}
-        found[name] = [names.get(token, token) for token in seen[:few]]
+        seen = _everything(vocabulary, [*first, *SPECIALS, a, b])[:count]
+        found[name] = [names.get(token, token) for token in seen]
         if name != "added":
-            found[f"{name}_size"] = len(vocabulary) - len(seen)
+            more = subject.build_vocabulary(text + spelt_alike, **asked)
+            found[f"{name}_twice"] = len(more) - len(vocabulary)
     return found
 
 
@@ -117,8 +117,10 @@ def kept(subject: Subject, draw: Draw) -> dict[str, Value]:
     text = [[word] * count for word, count in counts.items()]
     found: dict[str, Value] = {}
     for name, asked in (("usual", {}), ("1", {"min_freq": 1}), ("4", {"min_freq": 4})):
-        seen = _listed(subject.build_vocabulary(text, **asked), [*SPECIALS, *counts])
+        often = sorted(counts, key=counts.__getitem__, reverse=True)
+        seen = _everything(subject.build_vocabulary(text, **asked), [*SPECIALS, *often])
         found[f"counts_{name}"] = sorted(counts[token] for token in seen if token in counts)
+    found["others"] = len(set(seen) - set(counts) - set(SPECIALS))
     return found
 
 
@@ -146,8 +148,11 @@ def generator(subject: Subject, draw: Draw) -> dict[str, Value]:
     """What is listed of sentences that can be read only once."""
     counts = {word: 3 for word in words(draw, "once", 5)}
     text = _corpus(draw, counts)
-    seen = _listed(subject.build_vocabulary(iter(text)), [*SPECIALS, *counts])
-    return {"listed": len([token for token in seen if token in counts])}
+    from_list, once = (
+        len(set(_listed(subject.build_vocabulary(read), [*SPECIALS, *counts])) & counts.keys())
+        for read in (text, iter(text))
+    )
+    return {"missing": from_list - once}
 
 
 def _texts(found: Any) -> Value:
@@ -168,7 +173,7 @@ def _some(subject: Subject, draw: Draw) -> tuple[Any, list[str]]:
     counts = {word: 2 + i for i, word in enumerate(words(draw, "some", 6))}
     own = _shuffled_specials(draw)
     vocabulary = subject.build_vocabulary(_corpus(draw, counts), min_freq=1, specials=own)
-    return vocabulary, _listed(vocabulary, [*own, *counts, *ascii_lowercase])
+    return vocabulary, _everything(vocabulary, [*own, *counts])
 
 
 def _shuffled_specials(draw: Draw) -> tuple[str, ...]:
@@ -207,6 +212,12 @@ def _listed(vocabulary: Any, candidates: Sequence[str]) -> list[str]:
     return [token for i, token in sorted(taken.items()) if i < size or not grows]
 
 
+def _everything(vocabulary: Any, candidates: Sequence[str]) -> list[str]:
+    """The same, with whatever else the way back from ids tells of."""
+    others = _told(lambda: list(vocabulary.tokens(range(len(vocabulary)))), [])
+    return _listed(vocabulary, [*candidates, *(t for t in others if isinstance(t, str))])
+
+
 def _lost(asked: Sequence[str], came: Callable[[], Any]) -> Value:
     """How many of the tokens did not come back; what came instead of tokens, if it was none."""
     seen = _told(lambda: _texts(came()))
@@ -217,12 +228,12 @@ def _lost(asked: Sequence[str], came: Callable[[], Any]) -> Value:
     return sum(a != b for a, b in zip(asked, seen, strict=True))
 
 
-def _told(say: Callable[[], Any]) -> Any:
-    """What is said, or the kind of exception that came instead."""
+def _told(say: Callable[[], Any], instead: Any = None) -> Any:
+    """What is said; where an exception comes, its kind, or what stands for it."""
     try:
         return say()
     except Exception as e:
-        return type(e).__name__
+        return type(e).__name__ if instead is None else instead
 
 
 def _named(found: Any, names: dict[int, str]) -> str:
