@@ -1,0 +1,149 @@
+"""Demo of step 13: what the loss wants, read off its gradient; and what it thinks of certainty."""
+
+import argparse
+from types import ModuleType
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from autograder.demo import Say, run
+
+PAD = 0
+SMOOTHINGS = (0.0, 0.1, 0.4)
+SURE = (0.2, 0.5, 0.6, 0.8, 0.9, 0.99, 0.999)
+
+TEXTS = {
+    "en": {
+        "wanted": "smoothing {smoothing}: what is wanted of {size} words; {pad} is padding:",
+        "row": "   target {target}   {numbers}   sum {total:.3f}",
+        "why": "   Read off the gradient: by so much the loss falls where a log-probability rises.",
+        "sums": "   A row should sum to 1, or to 0 where the target is padding.",
+        "padding": "   The padding should get nothing.",
+        "certain": "what the loss adds when a model gives the target some other probability:",
+        "titles": "   probability   smoothing {first}      {second}      {third}",
+        "sure": "   {probability:<13} {first:>13.3f} {second:>8.3f} {third:>8.3f}",
+        "certain_why": "   With smoothing, there is such a thing as too sure.",
+        "scalar": "what comes back for {rows} rows: shape {shape}",
+        "summed": "   twice the rows give {ratio:.3f} times the loss: it is a sum",
+        "mean": "   twice the rows give {ratio:.3f} times the loss: a sum would be 2.000",
+        "only_padding": "a batch of padding only: loss {loss:.3f}, largest gradient {gradient:.3f}",
+        "without": "with {rows} rows of padding besides, the loss differs by {difference:.3f}",
+        "cross_entropy": (
+            "smoothing 0.0 against torch's cross-entropy: gradients differ by {difference:.3f}"
+        ),
+    },
+    "ko": {
+        "wanted": "smoothing {smoothing}: 단어 {size}개에 바라는 확률 (패딩은 단어 {pad}):",
+        "row": "   정답 {target}   {numbers}   합 {total:.3f}",
+        "why": "   그래디언트에서 읽었어요. 로그 확률이 커질 때 손실이 줄어드는 만큼이에요.",
+        "sums": "   행의 합은 1이어야 하고, 정답이 패딩이면 0이어야 해요.",
+        "padding": "   패딩에는 아무것도 주지 않아야 해요.",
+        "certain": "모델이 정답에 다른 확률을 주면 늘어나는 손실:",
+        "titles": "   확률          smoothing {first}      {second}      {third}",
+        "sure": "   {probability:<13} {first:>13.3f} {second:>8.3f} {third:>8.3f}",
+        "certain_why": "   스무딩을 하면 지나친 확신도 손실이 돼요.",
+        "scalar": "행 {rows}개의 결과: 모양 {shape}",
+        "summed": "   행이 두 배면 손실은 {ratio:.3f}배예요. 곧 합이에요.",
+        "mean": "   행이 두 배인데 손실은 {ratio:.3f}배예요. 합이라면 2.000배예요.",
+        "only_padding": "패딩만 있는 배치: 손실 {loss:.3f}, 가장 큰 그래디언트 {gradient:.3f}",
+        "without": "패딩 {rows}행을 덧붙일 때 손실의 차이: {difference:.3f}",
+        "cross_entropy": (
+            "smoothing 0.0과 torch의 교차 엔트로피, 그래디언트의 차이: {difference:.3f}"
+        ),
+    },
+}
+
+
+def show(step: ModuleType, say: Say, options: argparse.Namespace) -> None:
+    torch.manual_seed(0)
+    size = options.size
+    for smoothing in SMOOTHINGS[1:]:
+        show_wanted(step.LabelSmoothing(size, PAD, smoothing), say, size, smoothing)
+    show_certainty(step, say, size)
+    show_padding(step.LabelSmoothing(size, PAD, SMOOTHINGS[1]), say, size)
+
+    target = torch.arange(1, size)
+    x = log_probs(len(target), size)
+    own = gradient(step.LabelSmoothing(size, PAD, 0.0), x, target)
+    torchs = gradient(nn.NLLLoss(reduction="sum"), x, target)
+    say("cross_entropy", difference=largest(own - torchs))
+
+
+def show_wanted(criterion: nn.Module, say: Say, size: int, smoothing: float) -> None:
+    target = torch.tensor([2, 1, PAD, size - 1])
+    wanted = -gradient(criterion, log_probs(len(target), size), target) + 0.0
+    say("wanted", smoothing=smoothing, size=size, pad=PAD)
+    for word, row in zip(target.tolist(), wanted.tolist(), strict=True):
+        say("row", target=word, numbers=" ".join(f"{n:.3f}" for n in row), total=sum(row))
+    sums = (target != PAD).float()
+    if not torch.allclose(wanted.sum(dim=-1), sums, atol=1e-4):
+        say("sums")
+    elif largest(wanted[:, PAD]) > 1e-4:
+        say("padding")
+    else:
+        say("why")
+
+
+def show_certainty(step: ModuleType, say: Say, size: int) -> None:
+    """Let a model be surer and surer of the target, and its other words but the padding alike."""
+    target = torch.tensor([1])
+    columns = []
+    for smoothing in SMOOTHINGS:
+        criterion = step.LabelSmoothing(size, PAD, smoothing)
+        # The best there is: to be as sure as is wanted. (A float has no logarithm of 0.)
+        best = criterion(certain(size, min(1 - smoothing, 1 - 1e-6)), target).item()
+        losses = (criterion(certain(size, sure), target).item() for sure in SURE)
+        columns.append([loss - best for loss in losses])
+    say("certain")
+    say("titles", **named(SMOOTHINGS))
+    for probability, *losses in zip(SURE, *columns, strict=True):
+        say("sure", probability=probability, **named(losses))
+    say("certain_why")
+
+
+def certain(size: int, probability: float) -> torch.Tensor:
+    """Return the log-probabilities of a model that is so sure of word 1, and never says padding."""
+    others = (1 - probability - 1e-9) / (size - 2)
+    probabilities = torch.full((1, size), others)
+    probabilities[0, PAD] = 1e-9
+    probabilities[0, 1] = probability
+    return probabilities.log()
+
+
+def show_padding(criterion: nn.Module, say: Say, size: int) -> None:
+    target = torch.arange(1, size)
+    x = log_probs(len(target), size)
+    loss = criterion(x, target)
+    say("scalar", rows=len(target), shape=tuple(loss.shape))
+    ratio = (criterion(torch.cat([x, x]), torch.cat([target, target])) / loss).item()
+    say("summed" if abs(ratio - 2) < 1e-3 else "mean", ratio=ratio)
+
+    padding = torch.full((3,), PAD)
+    more = log_probs(len(padding), size)
+    both = criterion(torch.cat([x, more]), torch.cat([target, padding]))
+    say("without", rows=len(padding), difference=abs((both - loss).item()))
+    alone = gradient(criterion, more, padding)
+    say("only_padding", loss=criterion(more, padding).item(), gradient=largest(alone))
+
+
+def gradient(criterion: nn.Module, x: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    x = x.clone().requires_grad_()
+    criterion(x, target).sum().backward()
+    return torch.zeros_like(x) if x.grad is None else x.grad
+
+
+def log_probs(rows: int, size: int) -> torch.Tensor:
+    return F.log_softmax(torch.randn(rows, size), dim=-1)
+
+
+def largest(tensor: torch.Tensor) -> float:
+    return tensor.abs().max().item()
+
+
+def named(values: object) -> dict[str, float]:
+    return dict(zip(("first", "second", "third"), values, strict=True))
+
+
+if __name__ == "__main__":
+    run(__file__, TEXTS, show, size=5)
