@@ -9,7 +9,15 @@ from pathlib import Path
 import typer
 
 from autograder.desk.trouble import Trouble
-from autograder.front.commands import check, data, learning, maintaining, making
+from autograder.front.commands import (
+    check,
+    data,
+    learning,
+    maintaining,
+    making,
+    train,
+    translate,
+)
 from autograder.front.commands.shared import NOT_GRADED, PASSED, language_in
 from autograder.front.show import near
 from autograder.front.wording import say, tell_fault
@@ -29,7 +37,9 @@ app.command()(making.assemble)
 app.command()(making.regenerate)
 app.command()(maintaining.gate)
 app.command("new-step")(maintaining.new_step)
+app.command()(translate.translate)
 app.add_typer(data.app, name="data")
+app.add_typer(train.app, name="train")
 
 
 def main() -> int:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from autograder.desk.trouble import Trouble
@@ -32,16 +31,14 @@ def whole_file(path: Path) -> Iterator[Path]:
     Raises:
         Trouble: the folder or the file cannot be written.
     """
-    temporary = None
+    # In the same folder, for only there is a rename one act; and nobody else's.
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        os.close(handle)
-        temporary = Path(name)
         yield temporary
         os.replace(temporary, path)
     except OSError as e:
         raise Trouble("unwritable", path=path, reason=e.strerror or str(e)) from None
     finally:
-        if temporary:
+        with suppress(OSError):
             temporary.unlink(missing_ok=True)
