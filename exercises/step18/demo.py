@@ -189,7 +189,7 @@ def draw(
     axes["decoder_src"] = (target, source)
     figure = Figure(figsize=(15, 5), layout="constrained")
     for place, (name, (queries, keys)) in zip(figure.subplots(1, 3), axes.items(), strict=True):
-        place.imshow(maps[name][-1].mean(dim=0), cmap="viridis", vmin=0, vmax=1)
+        place.imshow(maps[name][-1].mean(dim=0).numpy(), cmap="viridis", vmin=0, vmax=1)
         place.set_xticks(range(len(keys)), keys, rotation=90)
         place.set_yticks(range(len(queries)), queries)
         place.set_title(name)

@@ -34,7 +34,7 @@ def demo(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
         if isinstance(script, str):
             script = ROOT / "exercises" / script / "demo.py"
         monkeypatch.setattr(sys, "argv", [str(script), *options])
-        for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
+        for name in ("LC_ALL", "LC_MESSAGES", "LANG", "MULTI30K_DIR"):
             monkeypatch.delenv(name, raising=False)
         for name, setting in ({"AUTOGRADER_LANG": "en"} | (env or {})).items():
             monkeypatch.setenv(name, setting)
