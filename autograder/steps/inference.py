@@ -69,7 +69,7 @@ def batch(subject: Subject, draw: Draw) -> dict[str, Value]:
 def filled(subject: Subject, draw: Draw) -> dict[str, Value]:
     """What stands after the first end symbol of each sentence of a batch."""
     src, (_, end) = _three(draw), _symbols(draw)
-    written = _written(subject, draw, _toy(draw), src, _LONG + 3, end)
+    written = _written(subject, draw, _toy(draw), src, _LONG, end)
     if not isinstance(written, Tensor):
         return {"unfilled": written}
     columns = int(length_of(src).max()) + 1
@@ -80,18 +80,19 @@ def filled(subject: Subject, draw: Draw) -> dict[str, Value]:
 
 
 def stops(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """How many tokens follow the start symbol where sentences end, alone and together."""
+    """How many tokens are written after all sentences have ended, alone and together."""
     src, (_, end) = _three(draw), _symbols(draw)
     toy, single = _toy(draw), src[:1]
     found: dict[str, Value] = {
-        "alone": _columns(_written(subject, draw, toy, single, _LONG, end)),
-        "by_zero": _columns(_written(subject, draw, _toy(draw, end=0), single, _LONG, 0)),
-        "cut_off": _columns(_written(subject, draw, toy, single, 4, end)) == 3,
+        "alone": _beyond(_written(subject, draw, toy, single, _LONG, end), end),
+        "by_zero": _beyond(_written(subject, draw, _toy(draw, end=0), single, _LONG, 0), 0),
     }
     for name, several in (("together", src), ("turned", src.flip(0))):
-        written = _written(subject, draw, toy, several, _LONG + 3, end)
+        written = _written(subject, draw, toy, several, _LONG, end)
         lacking = isinstance(written, Tensor) and len(written) != 3  # another check's matter
-        found[name] = found["alone"] if lacking else _columns(written)
+        found[name] = found["alone"] if lacking else _beyond(written, end)
+    cut, endless = (_written(subject, draw, toy, single, 4, *e) for e in ((end,), ()))
+    found["cut_off"] = _columns(cut) == _columns(endless)
     return found
 
 
@@ -106,7 +107,7 @@ def source_mask(subject: Subject, draw: Draw) -> dict[str, Value]:
 
 
 def quiet(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """How often the source is encoded, what is recorded for gradients, and the mode afterwards."""
+    """Whether the source is encoded again, what is recorded, and the mode afterwards."""
     toy = _toy(draw).eval()
     _written(subject, draw, toy, _sources(draw, "quiet", 1), 6)
     recorded = sorted({door for door, grad in toy.calls if grad})
@@ -115,7 +116,7 @@ def quiet(subject: Subject, draw: Draw) -> dict[str, Value]:
     _written(subject, draw, toy.train(), _sources(draw, "quiet", 1), 3)
     encoded = sum(door == "encode" for door, _ in toy.calls)
     return {
-        "encoded": encoded / 2,
+        "again": encoded > 2,
         "recorded": recorded,
         "switched_off": switched_off,
         "modes": [*modes, toy.training],
@@ -185,6 +186,14 @@ def _listed(result: Sequence[Any]) -> Any:
 
 def _columns(written: Value) -> Value:
     return written.size(1) if isinstance(written, Tensor) else written
+
+
+def _beyond(written: Value, end: int) -> Value:
+    """How many tokens follow once all rows have ended; less than 0, where some have not."""
+    if not isinstance(written, Tensor):
+        return written
+    firsts = [row.index(end) + 1 if end in row else _LONG - 1 for row in written.tolist()]
+    return written.size(1) - max(firsts, default=0)
 
 
 def _rows(written: Value) -> Value:

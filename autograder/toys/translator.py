@@ -1,4 +1,4 @@
-"""A toy translator: its tokens are fixed by arithmetic on ids, and show which masks it was given."""
+"""A toy translator: its tokens are arithmetic on ids, and show which masks it was given."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from autograder.core.draw import Draw
 
 HEEDS = ("source", "target")  # which masks a toy can be made to depend on
 PAD = 3  # the id that fills up short sources
-_PRIME = 251  # sums of products of what is below it are exact in float32
+_PRIME = 65521  # what is below it is exact in float32, and two sums are seldom alike
 _CLASSES = 29  # what a position can want to say; 0 is the end
 _WIDTH = 31  # d_model; no vocabulary is as large
 
@@ -36,9 +36,9 @@ class Translator(nn.Module):
         self.heeds = heeds
         self.calls: list[tuple[str, bool]] = []
         self.weight = nn.Parameter(torch.ones(1))
-        self.factors = draw.permutation("toy/factors", _PRIME - 1) + 1
+        self.factors = draw.permutation("toy/factors", 250) + 1
         table = draw.normal("toy/table", _CLASSES, vocab_size(draw))
-        table[:, [start, end]] = -9.0
+        table[:, start], table[:, end] = -9.0, -8.0
         table[0, end] = 9.0
         self.table = torch.cat([table, table.new_zeros(_WIDTH - _CLASSES, table.size(1))])
 
@@ -71,7 +71,8 @@ class Translator(nn.Module):
         values = tgt.long() + 1
         for places in (self.factors[100 : 100 + length], self.factors[150 : 150 + length]):
             values = ((seen * (values * places)[:, None]).sum(-1) + values + positions) % _PRIME
-        wanted = 1 + (values + context[:, None] + 101 * self.training) % (_CLASSES - 1)
+        values = values + context[:, None] * self.factors[200 : 200 + length] % _PRIME
+        wanted = 1 + (values + 101 * self.training) % (_CLASSES - 1)
         wanted = wanted.masked_fill(positions == lengths[:, :1], 0)
         return nn.functional.one_hot(wanted, _WIDTH) * self.weight
 
