@@ -37,7 +37,7 @@ def can_cache(model: Any) -> bool:
     Not so in train mode, where each step drops something else, nor where somebody watches the
     decoder's modules with hooks or has replaced their methods.
     """
-    if type(model) is not EncoderDecoder or not isinstance(model.tgt_embed, nn.Sequential):
+    if type(model) is not EncoderDecoder or type(model.tgt_embed) is not nn.Sequential:
         return False
     embed, decoder = list(model.tgt_embed), list(model.decoder.modules())
     return (
@@ -63,8 +63,8 @@ class CachedDecoder:
         src_mask: (B, 1, S), any dtype, 0 or False = hidden; None hides nothing.
     """
 
-    def __init__(self, model: EncoderDecoder, memory: Tensor, src_mask: Tensor | None) -> None:
-        self._model: Any = model  # `can_cache` has seen to the types of what is in it.
+    def __init__(self, model: Any, memory: Tensor, src_mask: Tensor | None) -> None:
+        self._model = model
         self._layers = [_CachedLayer(layer, memory) for layer in self._model.decoder.layers]
         self._src_mask = src_mask
         self._one_source = memory.size(0) == 1  # It serves any number of rows.
@@ -154,4 +154,5 @@ class _CachedAttention:
 
     def _split(self, x: Tensor) -> Tensor:
         """Deal the features out to the heads: (R, L, d_model) -> (R, h, L, d_k)."""
-        return x.unflatten(-1, (self.layer.h, self.layer.d_k)).transpose(1, 2)
+        x = x.unflatten(-1, (self.layer.h, self.layer.d_k)).transpose(1, 2)
+        return x.contiguous()  # Or it would be copied in every step that multiplies with it.
