@@ -49,7 +49,7 @@ def assemble(parts: Sequence[Part], lang: str = "en") -> str:
     meanings, the later one's is renamed. Calls and tests at module level are left out.
 
     Args:
-        parts: the files of the steps 1 to N, in order.
+        parts: the files of the steps 1 to N, in order; a step may have several.
         lang: "en" or "ko", for the titles between the parts.
 
     Raises:
@@ -62,11 +62,16 @@ def assemble(parts: Sequence[Part], lang: str = "en") -> str:
         _add(part, whole)
     first, last = parts[0].step.number, parts[-1].step.number
     head = f'{HEAD}, steps {first:02d} to {last:02d}, in one file."""'
-    bodies = [_titled(step, body, lang) for step, body in whole.bodies]
+    titled: set[str] = set()
+    bodies = [_titled(step, body, lang, titled) for step, body in whole.bodies]
     return "\n\n".join([head, *merged(whole.imports), "\n\n\n".join(bodies)]) + "\n"
 
 
-def _titled(step: Step, body: str, lang: str) -> str:
+def _titled(step: Step, body: str, lang: str, titled: set[str]) -> str:
+    """The body, under the step's title where it is the step's first."""
+    if step.name in titled:
+        return body
+    titled.add(step.name)
     rule = f"# ---- step {step.number:02d}: {step.title[lang]} "
     return f"{rule.ljust(_WIDTH, '-')}\n\n\n{body}"
 

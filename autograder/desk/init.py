@@ -17,12 +17,14 @@ addopts = --import-mode=importlib
 """
 
 _IGNORED = """\
-# What tools leave behind, and what `autograder reset` keeps.
+# What tools leave behind, what `autograder reset` keeps, and what was trained.
 __pycache__/
 .pytest_cache/
 .ipynb_checkpoints/
 .venv/
 *.bak
+/translator/
+/attention.png
 """
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
@@ -20,20 +22,34 @@ _UNWRITTEN = re.compile(r"step \d+: \S+ is not implemented yet")
 
 
 def parts(upto: Step, origin: Origin) -> list[Part]:
-    """The files of the steps up to this one, in order.
+    """The files of the steps up to this one, in order; a step of the reference may have several.
 
     Raises:
         Trouble: one is missing, or the learner has not yet written all of it.
     """
-    return [_part(step, origin) for step in all_steps() if step.number <= upto.number]
-
-
-def _part(step: Step, origin: Origin) -> Part:
+    steps = [step for step in all_steps() if step.number <= upto.number]
     if origin == "reference":
         package = find_spec(REFERENCE)
         assert package and package.origin
-        path = Path(package.origin).with_name(f"{step.slug}.py")
-        return Part(step, read(path), path.name)
+        seen = {step.slug for step in all_steps()}
+        folder = Path(package.origin).parent
+        return [part for step in steps for part in _reference(step, step.slug, folder, seen)]
+    return [_part(step, origin) for step in steps]
+
+
+def _reference(step: Step, module: str, folder: Path, seen: set[str]) -> Iterator[Part]:
+    """A module of the reference, and before it those that it needs and no step is named by."""
+    path = folder / f"{module}.py"
+    text = read(path)
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ImportFrom) and node.level == 1 and node.module:
+            if node.module not in seen:
+                seen.add(node.module)
+                yield from _reference(step, node.module, folder, seen)
+    yield Part(step, text, path.name)
+
+
+def _part(step: Step, origin: Origin) -> Part:
     if origin == "solutions":
         lines = read(step.solution).split("\n")
         marks = (BEGIN, END)

@@ -31,13 +31,7 @@ def curves(history: Sequence[dict[str, Any]], path: Path) -> None:
     axes.plot(epochs, [entry["train_loss"] for entry in history], "o-", label="training")
     axes.plot(epochs, valid, "s-", label="validation")
     best = min(range(len(valid)), key=valid.__getitem__)
-    axes.annotate(
-        f"best: {valid[best]:.3f}",
-        (epochs[best], valid[best]),
-        xytext=(0, 12),
-        textcoords="offset points",
-        ha="center",
-    )
+    axes.plot(epochs[best], valid[best], "k*", ms=14, label=f"the best: {valid[best]:.3f}")
     axes.set(xlabel="epoch", ylabel="loss per token", title="What is learnt")
     axes.xaxis.get_major_locator().set_params(integer=True)
     axes.grid(alpha=0.3)

@@ -55,6 +55,9 @@ def plan(wishes: Wishes) -> Training:
     code = load(origin, LAST_STEP)
     corpus = _corpus(name, wishes.data_dir)
     languages = learnt(code, corpus, settings.min_freq)
+    longest = max(map(languages.length, corpus.all))
+    if min(longest, settings.max_len) > settings.max_tokens:
+        raise Trouble("max_tokens_small", most=settings.max_tokens, longest=longest)
     prepare(folder, Card(origin, name, settings, *languages.words()), wishes.resume)
     return Training(code, languages, corpus, settings, folder, device, wishes.precision)
 

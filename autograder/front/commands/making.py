@@ -56,7 +56,8 @@ def assemble(
     else:
         print(text, end="")
     total = text.count("\n")
-    before = put_together(parts[:-1], speech).count("\n") if parts[1:] else 0
+    earlier = [part for part in parts if part.step is not last]
+    before = put_together(earlier, speech).count("\n") if earlier else 0
     said = say("assembled", speech, step=last.name, lines=total - before, total=total)
     print(said, file=None if out else sys.stderr)
     return PASSED
