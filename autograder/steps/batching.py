@@ -32,8 +32,19 @@ def std_mask_future(subject: Subject, draw: Draw) -> dict[str, Value]:
 
 
 def std_mask_padding(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """What real tokens may see of padding before them."""
-    return _part(subject, draw, lambda after, hidden: ~after & hidden, usual=0)
+    """What real tokens may see of padding before them, whatever id stands for it.
+
+    Where they see it, the rows of padding are seen, too: they tell mistakes apart.
+    """
+    found = _part(subject, draw, lambda after, hidden: ~after & hidden, usual=0)
+    tgt, mask_of = _target(draw, "part"), _std_mask(subject)
+    for pad in (0, 2):
+        square = _squared(mask_of(tgt.masked_fill(tgt == _pad(draw), pad), pad), tgt)
+        same = isinstance(square, Tensor) and isinstance(found["mask"], Tensor)
+        found[f"pad_{pad}"] = same and not bool(((square != 0) & _padding(draw, tgt)).any())
+    if "whole" in found:
+        found["every_row"] = _squared(mask_of(tgt.clone(), _pad(draw)), tgt)
+    return found
 
 
 def std_mask_past(subject: Subject, draw: Draw) -> dict[str, Value]:
@@ -47,8 +58,7 @@ def src_mask(subject: Subject, draw: Draw) -> dict[str, Value]:
     for name, pad in (("src", _pad(draw)), ("usual", 2)):
         src, tgt = _sentences(draw, name, pad)
         batch = subject.Batch(src.clone(), tgt, *([] if name == "usual" else [pad]))
-        kept = see(_held(batch, "src"))
-        found[f"{name}_kept"] = torch.equal(kept, src) if isinstance(kept, Tensor) else kept
+        found[f"{name}_kept"] = _kept(batch, src)
         mask = see(_held(batch, "src_mask"))
         found[f"{name}_mask"] = (mask != 0).float() if isinstance(mask, Tensor) else mask
     return found
@@ -72,7 +82,7 @@ def tgt_mask(subject: Subject, draw: Draw) -> dict[str, Value]:
     if not isinstance(mask, Tensor) or not isinstance(read, Tensor):
         return {"agrees": mask if isinstance(read, Tensor) else read}
     own = see(_std_mask(subject)(read.clone(), pad))
-    one, two = _square(mask, read), _square(own, read) if isinstance(own, Tensor) else own
+    one, two = _square(mask, read), _squared(own, read)
     if not isinstance(one, Tensor) or not isinstance(two, Tensor):
         alike = isinstance(own, Tensor) and mask.shape == own.shape
         return {"agrees": alike and torch.equal(mask != 0, own != 0), "shape": list(mask.shape)}
@@ -101,9 +111,8 @@ def source_only(subject: Subject, draw: Draw) -> dict[str, Value]:
     alone = subject.Batch(src.clone(), None, pad)
     one, two = see(_held(alone, "src_mask")), see(_held(subject.Batch(src, tgt, pad), "src_mask"))
     both = isinstance(one, Tensor) and isinstance(two, Tensor)
-    seen = see(_held(alone, "src"))
     return {
-        "source": torch.equal(seen, src) if isinstance(seen, Tensor) else seen,
+        "source": _kept(alone, src),
         "same_mask": bool(both) and torch.equal(one, two),  # type: ignore[arg-type]
         "invented": [n for n in _WITH_TARGET if not _nothing(_held(alone, n))],
         "by_default": not _nothing(_held(subject.Batch(src.clone()), "src_mask")),
@@ -172,6 +181,17 @@ def _square(mask: Tensor, ids: Tensor) -> Value:
     return (seen != 0).float().masked_fill(seen < 0, -1.0)
 
 
+def _squared(mask: Any, ids: Tensor) -> Value:
+    seen = see(mask)
+    return _square(seen, ids) if isinstance(seen, Tensor) else seen
+
+
+def _padding(draw: Draw, ids: Tensor) -> Tensor:
+    """bool (B, L, L): padding that is not after a real token."""
+    hidden = (ids == _pad(draw))[:, None]
+    return torch.ones(ids.size(1), ids.size(1)).tril().bool() & hidden & ~hidden.mT
+
+
 def _part(
     subject: Subject, draw: Draw, where: Callable[[Tensor, Tensor], Tensor], usual: int
 ) -> dict[str, Value]:
@@ -180,8 +200,7 @@ def _part(
     `where` tells the part from what comes after and what is padding.
     """
     tgt, pad = _target(draw, "part"), _pad(draw)
-    mask = see(_std_mask(subject)(tgt.clone(), pad))
-    square = _square(mask, tgt) if isinstance(mask, Tensor) else mask
+    square = _squared(_std_mask(subject)(tgt.clone(), pad), tgt)
     if not isinstance(square, Tensor):
         return {"mask": square}
     after = torch.ones_like(square).triu(1).bool()
@@ -194,6 +213,14 @@ def _part(
 
 def _held(batch: Any, name: str) -> Any:
     return getattr(batch, name, None)
+
+
+def _kept(batch: Any, src: Tensor) -> Value:
+    """Whether the source is held as it was; the shape of another, or what is no tensor."""
+    kept = see(_held(batch, "src"))
+    if not isinstance(kept, Tensor):
+        return kept
+    return torch.equal(kept, src) if kept.shape == src.shape else list(kept.shape)
 
 
 def _nothing(value: Any) -> bool:
