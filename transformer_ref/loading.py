@@ -67,7 +67,7 @@ def collate_batch(
 def _row(text: str, pipeline: Pipeline, vocab: _Vocabulary, max_len: int | None) -> Tensor:
     """Number a sentence between its markers: (L,), int64, L <= max_len."""
     room = None if max_len is None else max_len - 2
-    ids = vocab(pipeline(text)[:room])
+    ids = vocab(list(pipeline(text))[:room])
     return torch.tensor([vocab["<s>"], *ids, vocab["</s>"]], dtype=torch.int64)
 
 
@@ -94,6 +94,7 @@ def batches_by_length(
     Raises:
         ValueError: when one sentence alone is longer than max_tokens.
     """
+    lengths = [int(length) for length in lengths]
     order = list(range(len(lengths)))
     if shuffle:
         order = torch.randperm(len(lengths), generator=generator).tolist()

@@ -1,8 +1,8 @@
 """Step 17, the reference: epochs, the best model, and checkpoints to go on from."""
 
+import math
 import os
-import pickle
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +62,9 @@ def load_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
     """
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
-    except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError) as error:
+    except OSError:
+        raise
+    except Exception as error:  # What reading a damaged file raises depends on the damage.
         raise ValueError(f"{os.fspath(path)} is not a whole checkpoint") from error
     if not isinstance(state, dict):
         raise ValueError(f"{os.fspath(path)} holds no named values")
@@ -104,23 +106,23 @@ def train_model(
         For each epoch from 1 on its "epoch", "train_loss" and "valid_loss", both per token.
 
     Raises:
-        ValueError: when `last.pt` is not a checkpoint of this model.
+        FloatingPointError: when a training loss is not finite; the files are those of before.
+        TypeError: when there are batches for one epoch only.
+        ValueError: when `last.pt` is not a checkpoint of this training.
     """
+    if isinstance(train_batches, Iterator) or isinstance(valid_batches, Iterator):
+        raise TypeError("an iterator is used up after one epoch: batches must be, e.g., a list")
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     last, best = folder / "last.pt", folder / "best.pt"
     parts: dict[str, Any] = {"model": model, "optimizer": optimizer, "scheduler": scheduler}
-    history: History = []
-    if resume and last.exists():
-        state = load_checkpoint(last)
-        for name, part in parts.items():
-            part.load_state_dict(state[name])
-        history = state["history"]
-        torch.set_rng_state(state["rng"])
+    history = _take_up(last, parts) if resume and last.exists() else []
     for epoch in range(len(history) + 1, epochs + 1):
         train_loss, _ = run_epoch(
             train_batches, model, loss_compute, optimizer, scheduler, "train", accum_iter
         )
+        if not math.isfinite(train_loss):
+            raise FloatingPointError(f"the loss of epoch {epoch} is {train_loss}; nothing is saved")
         valid_loss, _ = run_epoch(valid_batches, model, loss_compute, None, None, "eval")
         lowest = min((entry["valid_loss"] for entry in history), default=float("inf"))
         history.append(
@@ -136,4 +138,17 @@ def train_model(
             history=history,
             rng=torch.get_rng_state(),
         )
+    return history
+
+
+def _take_up(last: Path, parts: dict[str, Any]) -> History:
+    """Set model, optimizer, scheduler and random numbers to where they were; return the history."""
+    state = load_checkpoint(last)
+    try:
+        for name, part in parts.items():
+            part.load_state_dict(state[name])
+        history: History = state["history"]
+        torch.set_rng_state(state["rng"])
+    except (KeyError, RuntimeError, TypeError, ValueError) as error:
+        raise ValueError(f"{last} is not a checkpoint of this training") from error
     return history
