@@ -117,7 +117,7 @@ def ordinary(value: object) -> None:
 def trusted(source: Source, label: str) -> Subject:
     """The kit's own text (the solution, or a misconception of it), executed here and now."""
     module = ModuleType(label)
-    exec(compile(source.text, source.filename, "exec"), module.__dict__)
+    exec(compile(source.text, source.filename, "exec", dont_inherit=True), module.__dict__)
     return Subject(module.__dict__, label)
 
 
@@ -134,7 +134,7 @@ def load(source: Source, name: str, allowed: Sequence[str] = ()) -> Subject:
         sys.path.append(folder)  # last: a helper file is found, a standard module is never shadowed
     lines = source.text.splitlines(keepends=True)
     linecache.cache[source.filename] = (len(source.text), None, lines, source.filename)
-    exec(compile(source.text, source.filename, "exec"), module.__dict__)
+    exec(compile(source.text, source.filename, "exec", dont_inherit=True), module.__dict__)
     return Subject(module.__dict__, source.filename, allowed)
 
 
