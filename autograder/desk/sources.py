@@ -42,10 +42,10 @@ def _reference(step: Step, module: str, folder: Path, seen: set[str]) -> Iterato
     path = folder / f"{module}.py"
     text = read(path)
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.ImportFrom) and node.level == 1 and node.module:
-            if node.module not in seen:
-                seen.add(node.module)
-                yield from _reference(step, node.module, folder, seen)
+        needed = node.module if isinstance(node, ast.ImportFrom) and node.level == 1 else None
+        if needed and needed not in seen:
+            seen.add(needed)
+            yield from _reference(step, needed, folder, seen)
     yield Part(step, text, path.name)
 
 
