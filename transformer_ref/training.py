@@ -2,6 +2,7 @@
 
 import math
 import os
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -61,7 +62,9 @@ def load_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
         ValueError: when it is not a whole checkpoint.
     """
     try:
-        state = torch.load(path, map_location="cpu", weights_only=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # The error says all there is to say.
+            state = torch.load(path, map_location="cpu", weights_only=True)
     except OSError:
         raise
     except Exception as error:  # What reading a damaged file raises depends on the damage.
