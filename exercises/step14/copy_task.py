@@ -2,7 +2,7 @@
 
 All is there: a model, batches, an optimizer with its schedule, a loss. Now they meet in a training
 loop. The first thing to learn is a toy: to say again what was read. It takes no data and
-few seconds, and a model that cannot learn it has a mistake somewhere.
+little time, and a model that cannot learn it has a mistake somewhere.
 
 Paper: "Attention Is All You Need", section 5 (training). The toy task is not in the paper.
 """
