@@ -120,7 +120,7 @@ def kept(subject: Subject, draw: Draw) -> dict[str, Value]:
         often = sorted(counts, key=counts.__getitem__, reverse=True)
         seen = _everything(subject.build_vocabulary(text, **asked), [*SPECIALS, *often])
         found[f"counts_{name}"] = sorted(counts[token] for token in seen if token in counts)
-    found["others"] = len(set(seen) - set(counts) - set(SPECIALS))
+    found["others"] = len({t for t in seen if t.isalpha()} - counts.keys())
     return found
 
 

@@ -1,0 +1,262 @@
+"""Probes of step 16: what a batch of sentence pairs holds, and which sentences share a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.core.draw import Draw
+from autograder.core.observation import Value
+from autograder.core.subject import Subject
+from autograder.toys.pairs import Sides, batch_of, rows_of
+
+Batches = list[list[int]]
+
+
+def sentences(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """Each sentence with its markers, in any order; what comes behind is another's matter."""
+    sides = Sides(draw, "sentences", [(3, 5), (6, 2), (1, 7), (0, 3), (4, 0)])
+    found: dict[str, Value] = {}
+    batch = batch_of(subject, sides)
+    for name, side, ids in zip(("source", "target"), sides.both, batch, strict=True):
+        rows = rows_of(ids)
+        found[name] = sorted(map(side.sentence, rows)) if isinstance(rows, list) else rows
+        found[f"{name}_whole_numbers"] = isinstance(ids, Tensor) and not ids.is_floating_point()
+    return found
+
+
+def pairs(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """Which source and which target stand in rows of one number, by rank of their lengths."""
+    lengths = [int(n) for n in draw.permutation("pairs", 5)]
+    sides = Sides(draw, "pairs", [(1 + 2 * i, 2 + 2 * n) for i, n in enumerate(lengths)])
+    ranks = []
+    for ids in batch_of(subject, sides):
+        rows = rows_of(ids)
+        if not isinstance(rows, list):
+            return {"pairs": rows}
+        content = [len(row) - _run(row) - _run(row[::-1]) for row in rows]
+        ranks.append([sorted(content).index(n) for n in content])
+    source, target = ranks
+    if len(source) != len(target):
+        return {"pairs": f"{len(source)} and {len(target)} rows"}
+    # As places in the list that was handed in: right is 0-0, 1-1, ...
+    place = {rank: i for i, rank in enumerate(lengths)}
+    return {
+        "pairs": sorted(f"{s}-{place.get(t, '?')}" for s, t in zip(source, target, strict=True))
+    }
+
+
+def width(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """How many columns hold padding only, and whether padding stands in front.
+
+    With and without a limit that nothing reaches, and for a pair alone.
+    """
+    sides = Sides(draw, "width", [(2, 4), (5, 3), (3, 8)])
+    alone = Sides(draw, "alone", [(draw.pick("alone", (2, 3, 4)), 6)])
+    found: dict[str, Value] = {}
+    for name, given, limit in (("", sides, ()), ("limit_", sides, (29,)), ("alone_", alone, ())):
+        batch = batch_of(subject, given, "cpu", *limit)
+        for side, words, ids in zip(("source", "target"), given.both, batch, strict=True):
+            rows = rows_of(ids)
+            if not isinstance(rows, list):
+                found[f"{name}{side}"] = rows
+                continue
+            columns = list(zip(*rows, strict=True))
+            blank = words.vocabulary["<blank>"]
+            empty = sum(set(column) == {blank} for column in columns)
+            # Far too wide is far too wide, by whatever number.
+            found[f"{name}{side}"] = [len(rows), empty if empty < 30 else "30 or more"]
+            found[f"{name}{side}_in_front"] = blank in columns[0] if columns else False
+    return found
+
+
+def ids(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """What the cells hold that are no words, where the two vocabularies number otherwise."""
+    sides = Sides(draw, "ids", [(2, 5), (4, 1), (6, 3)], usual=False)
+    found: dict[str, Value] = {}
+    batch = batch_of(subject, sides)
+    for name, side, cells in zip(("source", "target"), sides.both, batch, strict=True):
+        rows = rows_of(cells)
+        if not isinstance(rows, list):
+            return {name: rows}
+        every = [side.name(i) for row in rows for i in row]
+        markers = ("<s>", "</s>")
+        found[f"{name}_foreign"] = sorted(set(every) - {"word", "<unk>", "<blank>", *markers})
+        found[f"{name}_repeated"] = [m for m in markers if every.count(m) > len(rows)]
+    return found
+
+
+def cut(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """Which words are left under a limit that some sentences pass, and whether all end alike."""
+    limit = draw.pick("limit", (5, 6, 7))
+    just, over = limit - 2, limit - 1
+    lengths = [(just, over + 3), (over, 1), (limit, just), (2, just - 1), (over + 4, limit)]
+    sides = Sides(draw, "cut", lengths)
+    found: dict[str, Value] = {}
+    batch = batch_of(subject, sides, "cpu", limit)
+    for name, side, cells in zip(("source", "target"), sides.both, batch, strict=True):
+        rows = rows_of(cells)
+        if not isinstance(rows, list):
+            return {name: rows}
+        found[name] = sorted(map(side.words, rows))
+        found[f"{name}_alike"] = len(set(map(side.behind, rows))) == 1
+        found[f"{name}_within"] = len(rows[0]) <= limit
+    return found
+
+
+def tensors(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """The tensors' type and device."""
+    sides = Sides(draw, "tensors", [(2, 3), (4, 1)])
+    found: dict[str, Value] = {}
+    for name, device in (("dtype", "cpu"), ("device", "meta")):
+        batch = batch_of(subject, sides, device)
+        found[name] = [str(getattr(ids, name, None)).removeprefix("torch.") for ids in batch]
+    return found
+
+
+def every(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """How often the indices occur, in order and shuffled."""
+    found: dict[str, Value] = {}
+    for name, shuffle in (("ordered", False), ("shuffled", True)):
+        lengths, most = _lengths(draw)
+        given = list(lengths)
+        indices = [i for batch in _batches(subject, given, most, shuffle) for i in batch]
+        found[f"{name}_missing"] = len(set(range(len(lengths))) - set(indices))
+        found[f"{name}_repeated"] = len(indices) - len(set(indices))
+        found[f"{name}_strange"] = len(set(indices) - set(range(len(lengths))))
+        found[f"{name}_untouched"] = given == lengths
+    return found
+
+
+def budget(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """The areas that are larger than allowed, and whether there are empty batches."""
+    lengths, most = _lengths(draw)
+    found: dict[str, Value] = {}
+    for name, shuffle in (("ordered", False), ("shuffled", True)):
+        batches = _batches(subject, lengths, most, shuffle)
+        areas = [_area(batch, lengths) for batch in batches]
+        found[f"{name}_over"] = sorted(area - most for area in areas if area > most)[-5:]
+        found[f"{name}_empty"] = [] in batches
+    try:
+        found["exact"] = all(
+            len(batch) == 1 for batch in _batches(subject, [most] * 2, most, False)
+        )
+    except Exception as e:
+        found["exact"] = type(e).__name__
+    return found
+
+
+def similar(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """Whether batches are mostly words, and not far from full, in order and shuffled."""
+    lengths, most = _lengths(draw)
+    found: dict[str, Value] = {}
+    for name, shuffle in (("ordered", False), ("shuffled", True)):
+        batches = [batch for batch in _batches(subject, lengths, most, shuffle) if batch]
+        area = sum(_area(batch, lengths) for batch in batches)
+        real = sum(_length(i, lengths) for batch in batches for i in batch)
+        found[f"{name}_little_padding"] = real > 0.85 * area
+        found[f"{name}_well_filled"] = area > 0.4 * most * len(batches)
+    return found
+
+
+def shuffled(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """What the order of the batches depends on."""
+    lengths, most = _lengths(draw)
+    handed = [_drawn(subject, lengths, most, own=seed, default=8) for seed in (1, 2, 3, 4)]
+    again = _drawn(subject, lengths, most, own=1, default=9)
+    default = [_drawn(subject, lengths, most, default=seed) for seed in (5, 5, 6)]
+    longest = [[max(_length(i, lengths) for i in b) for b in batches if b] for batches in handed]
+    ordered = [_drawn(subject, lengths, most, False, default=seed) for seed in (5, 6)]
+    return {
+        "by_length": any(sizes in (sorted(sizes), sorted(sizes)[::-1]) for sizes in longest),
+        "repeats": again == handed[0],
+        "varies": handed[1] != handed[0],
+        "default_repeats": default[0] == default[1],
+        "default_varies": default[0] != default[2],
+        "ordered_repeats": ordered[0] == ordered[1],
+    }
+
+
+def company(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """Whether sentences of equal length meet others when they are shuffled anew."""
+    lengths, most = _lengths(draw)
+    one, two = (_drawn(subject, lengths, most, own=seed) for seed in (1, 2))
+    return {"same_company": set(map(frozenset, one)) == set(map(frozenset, two))}
+
+
+def too_long(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """What becomes of a sentence that is longer than a batch may be large."""
+    lengths, most = _lengths(draw)
+    _batches(subject, lengths, most, False)
+    found: dict[str, Value] = {}
+    for name, at in (("first", 0), ("later", 17)):
+        given = [*lengths[:at], most + 1, *lengths[at:]]
+        found[name] = _refusal(subject, given, most)[0]
+    return found
+
+
+def too_long_named(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """Whether the refusal tells the length."""
+    lengths, most = _lengths(draw)
+    length = most + draw.pick("excess", (13, 17, 19))
+    return {"named": str(length) in _refusal(subject, [*lengths, length], most)[1]}
+
+
+def _refusal(subject: Subject, lengths: list[int], most: int) -> tuple[str, str]:
+    """The kind of error, ValueError and its kin counting as one, and what it says."""
+    try:
+        _batches(subject, lengths, most, True)
+    except ValueError as e:
+        return "ValueError", str(e)
+    except Exception as e:
+        return type(e).__name__, str(e)
+    return "no error", ""
+
+
+def _lengths(draw: Draw) -> tuple[list[int], int]:
+    """Lengths of sentences, many of them equal, in no order; and how large a batch may be."""
+    numbers = draw.uniform("lengths", 160, low=2, high=24).long().tolist()
+    return numbers, draw.pick("most", (97, 103, 109, 113))
+
+
+def _drawn(
+    subject: Subject,
+    lengths: list[int],
+    most: int,
+    shuffle: bool = True,
+    *,
+    own: int | None = None,
+    default: int = 0,
+) -> Batches:
+    """The batches, under seeds of a generator of their own, if any, and of torch's default one."""
+    torch.default_generator.manual_seed(default)
+    generator = None if own is None else torch.Generator().manual_seed(own)
+    return _batches(subject, lengths, most, shuffle, generator)
+
+
+def _batches(
+    subject: Subject,
+    lengths: list[int],
+    most: int,
+    shuffle: bool,
+    generator: torch.Generator | None = None,
+) -> Batches:
+    found: Iterable[Any] = subject.batches_by_length(lengths, most, shuffle, generator)
+    return [[int(i) for i in batch] for batch in found]
+
+
+def _length(index: int, lengths: list[int]) -> int:
+    """A sentence's length; an index that is none is another check's matter."""
+    return lengths[index] if 0 <= index < len(lengths) else 0
+
+
+def _area(batch: list[int], lengths: list[int]) -> int:
+    return len(batch) * max((_length(i, lengths) for i in batch), default=0)
+
+
+def _run(row: list[int]) -> int:
+    """How many cells at the beginning hold the same: the padding, if it is there."""
+    return next((n for n, i in enumerate(row) if i != row[0]), len(row))
