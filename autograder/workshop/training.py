@@ -165,12 +165,19 @@ def _saving(folder: RunFolder) -> Iterator[None]:
     except OSError as e:
         raise Trouble("not_saved", path=folder.root, reason=e.strerror or str(e)) from None
     except (Trouble, RuntimeError) as e:
-        # Of a full disk torch may also speak in its own way.
-        cause = e if isinstance(e, RuntimeError) else e.__cause__
-        if "PytorchStreamWriter" not in str(cause):
+        # torch notices that its file has not become what it wrote, and says so in its own way.
+        if "inline_container" not in f"{e} {e.__cause__}":
             raise
-        reason = str(cause).splitlines()[0]
-        raise Trouble("not_saved", path=folder.root, reason=reason) from None
+        raise Trouble("not_saved", path=folder.root, reason=_system_reason(e)) from None
+
+
+def _system_reason(error: BaseException | None) -> str:
+    """What the system said, below the errors that came of it."""
+    while error is not None:
+        if isinstance(error, OSError):
+            return error.strerror or str(error)
+        error = error.__cause__ or error.__context__
+    return "-"
 
 
 def _autocast(training: Training) -> Any:
