@@ -1,0 +1,242 @@
+"""Probes of step 12: how the learning rate rises and falls, and what the optimizer makes of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from autograder.core.compare import kind_of
+from autograder.core.draw import Draw
+from autograder.core.observation import Value, see
+from autograder.core.subject import Subject, Unusable
+
+Rate = Callable[..., Any]
+
+# ---------------------------------------------------------------- rate
+
+
+def rise(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """Rates up to the warm-up, each as a multiple of the first."""
+    w = _warmup(draw)
+    rates = _rates(subject, draw, [1, 2, 3, w // 2, w - 1, w])
+    return {"rise": _shares(rates, rates[0])}
+
+
+def decay(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """Rates from the warm-up on, each as a share of that at the warm-up."""
+    w = _warmup(draw)
+    rates = _rates(subject, draw, [w, w + 1, w + 2, 2 * w, 5 * w + 1, 20 * w])
+    return {"decay": _shares(rates[1:], rates[0])}
+
+
+def peak(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """The rate at the end of several warm-ups, for a model of size 1 and a factor of 1."""
+    lengths = [_warmup(draw), _warmup(draw) + 4, 3 * _warmup(draw)]
+    return {"peak": torch.tensor([_number(subject.rate(w, 1, 1.0, w)) for w in lengths])}
+
+
+def width(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """By what other model sizes change the rate, before and after the warm-up."""
+    d, w = _width(draw), _warmup(draw)
+    found: dict[str, Value] = {}
+    for name, step in (("wider", w - 2), ("wider_later", 3 * w)):
+        rates = [_number(subject.rate(step, size, 1.0, w)) for size in (d, 4 * d, 7 * d)]
+        found[name] = _shares(rates[1:], rates[0])
+    return found
+
+
+def factor(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """By what factors change the rate, before and after the warm-up."""
+    d, w, f = _width(draw), _warmup(draw), _factor(draw)
+    found: dict[str, Value] = {}
+    for name, step in (("factor", w - 2), ("factor_later", 3 * w)):
+        rates = [_number(subject.rate(step, d, by, w)) for by in (1.0, f, 0.25)]
+        found[name] = _shares(rates[1:], rates[0])
+    return found
+
+
+def step_zero(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """The rate at step 0, as a share of that at step 1."""
+    zero, one = _rates(subject, draw, [0, 1])
+    return {"zero": _shares([zero], one)}
+
+
+# ---------------------------------------------------------------- make_optimizer
+
+
+def adam(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """The size of updates, as multiples of those that a steady gradient makes; what is left out.
+
+    A steady gradient moves a parameter by the learning rate, which is set here: the multiples show
+    how gradients are averaged, what is added to the root, and what decays.
+    """
+    model = _Numbers(len(_PULLS))
+    optimizer, _ = _pair(subject, model, 16)
+    moves = _drive(draw, model, optimizer, 9)
+    shares = moves / moves[:, :1]
+    found: dict[str, Value] = {n: shares[:, i].clone() for i, n in enumerate(_PULLS) if i}
+    parts = _Parts()
+    before = {n: p.detach().clone() for n, p in parts.named_parameters()}
+    optimizer, _ = _pair(subject, parts, 16)
+    for p in parts.parameters():
+        p.grad = torch.ones_like(p)
+    _step(optimizer, None)
+    found["left_out"] = [n for n, p in parts.named_parameters() if torch.equal(p, before[n])]
+    return found
+
+
+def pair(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """What is returned, in which order."""
+    result = subject.make_optimizer(_Numbers(1), 16)
+    if not isinstance(result, tuple | list) or len(result) != 2:
+        return {"returned": kind_of(see(result))}
+    one, two = result
+    return {
+        "returned": "tuple of 2",
+        "optimizer": isinstance(one, torch.optim.Optimizer),
+        "scheduler": hasattr(two, "step") and not isinstance(two, torch.optim.Optimizer),
+    }
+
+
+def updates(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """The sizes of updates, as multiples of the subject's own rates for them.
+
+    The published code is one late: its update n uses the rate of n - 1. Which of the two it is, is
+    told by itself.
+    """
+    d, f, w = _width(draw), _factor(draw), _warmup(draw)
+    count = 3 * w
+    model = _Numbers(1)
+    optimizer, scheduler = _pair(subject, model, d, f, w)
+    moves = _drive(draw, model, optimizer, count, scheduler)[:, 0].tolist()
+    due = [_number(subject.rate(n, d, f, w)) for n in range(count + 1)]
+    late = _follows(moves[1:], due[1:count]) and not _follows(moves, due[1:])
+    pairs = (moves[1:], due[1:count]) if late else (moves[: count - 1], due[1:count])
+    model = _Numbers(1)
+    optimizer, scheduler = _pair(subject, model, d)
+    usual = _drive(draw, model, optimizer, 3, scheduler)[2, 0].item()
+    asked = [_number(subject.rate(n, d, 1.0, 4000)) for n in (2, 3)]
+    return {
+        "updates": torch.tensor([_share(m, r) for m, r in zip(*pairs, strict=True)]),
+        "defaults": _share(usual, asked[0] if late else asked[1]),
+        "late": late,
+    }
+
+
+# ---------------------------------------------------------------- sizes, numbers
+
+
+def _warmup(draw: Draw) -> int:
+    return draw.pick("warmup", (7, 9, 11))
+
+
+def _width(draw: Draw) -> int:
+    return draw.pick("width", (12, 18, 20))
+
+
+def _factor(draw: Draw) -> float:
+    return draw.pick("factor", (2.0, 3.0, 0.5))
+
+
+def _rates(subject: Subject, draw: Draw, steps: list[int]) -> list[float]:
+    """Rates for the drawn size and warm-up, and a factor of 1."""
+    return [_number(subject.rate(n, _width(draw), 1.0, _warmup(draw))) for n in steps]
+
+
+def _number(value: Any) -> float:
+    """As a float; a tensor or array of one number will do.
+
+    Raises:
+        Unusable: it is none.
+    """
+    if value is None:
+        raise Unusable("none")
+    try:
+        return float(value)
+    except (TypeError, ValueError, RuntimeError):
+        raise Unusable("not_number", kind=kind_of(see(value))) from None
+
+
+def _share(part: float, whole: float) -> float:
+    if whole:
+        return part / whole
+    return math.inf if part else 1.0  # nothing of nothing is all of it
+
+
+def _shares(parts: list[float], whole: float) -> Tensor:
+    return torch.tensor([_share(part, whole) for part in parts])
+
+
+def _follows(moves: list[float], rates: list[float]) -> bool:
+    pairs = zip(moves, rates, strict=True)
+    return all(math.isclose(move, rate, rel_tol=1e-4) for move, rate in pairs)
+
+
+# ---------------------------------------------------------------- models of a few numbers
+
+# What numbers of a model are pulled by: always 1; another gradient each time; tiny ones; 1 in the
+# first update only; nothing, though that number is far from 0.
+_PULLS = ("steady", "varied", "tiny", "once", "still")
+
+
+class _Numbers(nn.Module):
+    """A model of a few numbers, in float64."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        self.numbers = nn.Parameter(torch.zeros(count, dtype=torch.float64))
+
+
+class _Parts(nn.Module):
+    """A model with the parts of a Transformer, by name, each of a few numbers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        for name in ("encoder", "decoder", "src_embed", "tgt_embed", "generator"):
+            setattr(self, name, nn.Linear(2, 3))
+        self.gain = nn.Parameter(torch.ones(3))
+
+
+def _pair(subject: Subject, *arguments: Any) -> tuple[Any, Any]:
+    """Optimizer and scheduler.
+
+    Raises:
+        Unusable: they are not two.
+    """
+    result = subject.make_optimizer(*arguments)
+    if not isinstance(result, tuple | list) or len(result) != 2:
+        raise Unusable("not_pair", kind=kind_of(see(result)))
+    one, two = result
+    return (two, one) if isinstance(two, torch.optim.Optimizer) else (one, two)
+
+
+def _drive(
+    draw: Draw, model: _Numbers, optimizer: Any, count: int, scheduler: Any = None
+) -> Tensor:
+    """How far each number of the model moves in each of so many updates, (count, numbers)."""
+    varied = draw.uniform("pulls", count, low=0.2, high=3.0).double()
+    start = torch.tensor([0.0, 0.0, 0.0, 0.0, 50.0], dtype=torch.float64)
+    numbers, moves = model.numbers, []
+    start = start[: len(numbers)]
+    for n in range(count):
+        pulls = torch.tensor([1.0, varied[n], 2e-9, float(n == 0), 0.0], dtype=torch.float64)
+        with torch.no_grad():
+            numbers.copy_(start)
+        numbers.grad = pulls[: len(numbers)].clone()
+        _step(optimizer, scheduler)
+        moves.append(start - numbers.detach())
+    return torch.stack(moves)
+
+
+def _step(optimizer: Any, scheduler: Any) -> None:
+    """One update, by the scheduler's learning rate or, without one, by one that is set here."""
+    if scheduler is None:
+        for group in optimizer.param_groups:
+            group["lr"] = 0.01
+    optimizer.step()
+    if scheduler is not None:
+        scheduler.step()
