@@ -36,7 +36,7 @@ class LabelSmoothing(nn.Module):
             target: (N,), int64.
 
         Returns:
-            A scalar of the dtype of x: the sum over all positions.
+            A scalar, of the dtype of x or float32 if wider: the sum over all positions.
         """
         others = max(self.size - 2, 1)
         loss: Tensor = _Divergence.apply(
@@ -56,12 +56,14 @@ class _Divergence(torch.autograd.Function):
 
     @staticmethod
     def forward(x: Tensor, target: Tensor, padding: int, right: float, wrong: float) -> Tensor:
-        at_target = x.gather(1, target.unsqueeze(1)).squeeze(1)
+        wide = torch.promote_types(x.dtype, torch.float32)  # A sum of thousands needs its digits.
+        at_target = x.gather(1, target.unsqueeze(1)).squeeze(1).to(wide)
         cross_entropy = (wrong - right) * at_target
         entropy = -_xlogx(right)
         if wrong > 0:
-            before, after = x[:, :padding], x[:, padding + 1 :]
-            cross_entropy = cross_entropy - wrong * (before.sum(dim=1) + after.sum(dim=1))
+            before = x[:, :padding].sum(dim=1, dtype=wide)
+            after = x[:, padding + 1 :].sum(dim=1, dtype=wide)
+            cross_entropy = cross_entropy - wrong * (before + after)
             entropy -= (x.size(1) - 2) * _xlogx(wrong)
         return (cross_entropy - entropy).masked_fill(target == padding, 0).sum()
 
@@ -69,16 +71,16 @@ class _Divergence(torch.autograd.Function):
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
         x, target, ctx.padding, ctx.right, ctx.wrong = inputs
         ctx.save_for_backward(target)
-        ctx.size = x.size(1)
+        ctx.size, ctx.dtype = x.size(1), x.dtype
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         (target,) = ctx.saved_tensors
         shape = (target.size(0), ctx.size)
-        rows = target.new_full(shape, -ctx.wrong, dtype=gradient.dtype)
+        rows = target.new_full(shape, -ctx.wrong, dtype=ctx.dtype)
         rows = rows.scatter(1, target.unsqueeze(1), -ctx.right)
         rows[:, ctx.padding] = 0
-        rows = rows * (gradient * (target != ctx.padding)).unsqueeze(1)
+        rows = rows * (gradient * (target != ctx.padding)).unsqueeze(1).to(ctx.dtype)
         return rows, None, None, None, None
 
 
