@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,9 @@ def read_checkpoint(path: Path, *keys: str) -> dict[str, Any]:
         Trouble: it cannot be read, is cut short, or is another program's.
     """
     try:
-        state = torch.load(path, map_location="cpu", weights_only=True)
+        with warnings.catch_warnings():  # of what others' files look like
+            warnings.simplefilter("ignore")
+            state = torch.load(path, map_location="cpu", weights_only=True)
     except FileNotFoundError:
         raise Trouble("no_file", path=path) from None
     except OSError as e:
