@@ -30,8 +30,12 @@ def sentences(subject: Subject, draw: Draw) -> dict[str, Value]:
 
 def pairs(subject: Subject, draw: Draw) -> dict[str, Value]:
     """Which source and which target stand in rows of one number, by rank of their lengths."""
-    lengths = [int(n) for n in draw.permutation("pairs", 5)]
-    sides = Sides(draw, "pairs", [(1 + 2 * i, 2 + 2 * n) for i, n in enumerate(lengths)])
+    # Orders that go neither up nor down, on either side or from side to side.
+    first = draw.pick("sources", ((2, 0, 3, 1, 4), (1, 3, 0, 4, 2), (3, 4, 0, 2, 1)))
+    second = draw.pick("targets", ((3, 1, 4, 0, 2), (0, 4, 2, 1, 3), (4, 2, 3, 0, 1)))
+    sides = Sides(
+        draw, "pairs", [(1 + 2 * s, 2 + 2 * t) for s, t in zip(first, second, strict=True)]
+    )
     ranks = []
     for ids in batch_of(subject, sides):
         rows = rows_of(ids)
@@ -43,10 +47,8 @@ def pairs(subject: Subject, draw: Draw) -> dict[str, Value]:
     if len(source) != len(target):
         return {"pairs": f"{len(source)} and {len(target)} rows"}
     # As places in the list that was handed in: right is 0-0, 1-1, ...
-    place = {rank: i for i, rank in enumerate(lengths)}
-    return {
-        "pairs": sorted(f"{s}-{place.get(t, '?')}" for s, t in zip(source, target, strict=True))
-    }
+    places = zip(map(first.index, source), map(second.index, target), strict=True)
+    return {"pairs": sorted(f"{s}-{t}" for s, t in places)}
 
 
 def width(subject: Subject, draw: Draw) -> dict[str, Value]:

@@ -33,23 +33,36 @@ class Side:
         token = self.vocabulary.tokens([i])[0]
         return "word" if any(token in self.pipeline(text) for text in self.texts) else token
 
+    def behind(self, row: list[int]) -> str:
+        """What comes after the last word of a row; padding is nothing."""
+        tokens = self._tokens(row)
+        behind = [*tokens, "<blank>"][_last_word(tokens) + 1]
+        return "nothing" if behind == "<blank>" else behind
+
     def sentence(self, row: list[int]) -> str:
         """The tokens of a row up to the one behind the last word, without padding in front."""
         tokens = self._tokens(row)
         while tokens[:1] == ["<blank>"]:
             tokens = tokens[1:]
-        last = max(
-            (i for i, t in enumerate(tokens) if t not in SPECIALS or t == "<unk>"), default=0
-        )
-        return " ".join(tokens[: last + 2])
+        return " ".join(tokens[: _last_word(tokens) + 2])
 
     def words(self, row: list[int]) -> str:
         """The words of a row, unknown ones too."""
-        return " ".join(t for t in self._tokens(row) if t not in SPECIALS or t == "<unk>")
+        return " ".join(filter(_is_word, self._tokens(row)))
 
     def _tokens(self, row: list[int]) -> list[str]:
         known = range(len(self.vocabulary))
         return [self.vocabulary.tokens([i])[0] if i in known else f"#{i}" for i in row]
+
+
+def _is_word(token: str) -> bool:
+    """Unknown ones are words, too."""
+    return token not in SPECIALS or token == "<unk>"
+
+
+def _last_word(tokens: list[str]) -> int:
+    """Its place; that of the first marker where there is none."""
+    return max((i for i, token in enumerate(tokens) if _is_word(token)), default=0)
 
 
 class Sides:
