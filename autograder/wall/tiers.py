@@ -12,6 +12,14 @@ Wall = Callable[[], None]
 
 
 @dataclass(frozen=True)
+class Reason:
+    """Why a tier is not to be had here: a key of the catalogue of texts, and what was seen."""
+
+    key: str
+    detail: str = ""
+
+
+@dataclass(frozen=True)
 class Tier:
     """What keeps learners' code away from everything else.
 
@@ -19,15 +27,18 @@ class Tier:
         number: 0 isolates nobody; 1 Landlock, seccomp and limits; 2 the same inside bubblewrap, in
             namespaces and a scratch folder of each submission's own.
         name: in a word, for results.
-        reasons: keys of the texts that say why it is no higher one.
+        reasons: why it is no higher one; a person is told by `autograder doctor`.
     """
 
     number: int
     name: str
-    reasons: tuple[str, ...] = ()
+    reasons: tuple[Reason, ...] = ()
 
     def command(self, argv: Sequence[str], folders: Sequence[Path] = ()) -> list[str]:
         """The command line that starts the waiting worker `argv` where this tier wants it.
+
+        It is complete: with an environment of its own that holds nothing of the caller's, and
+        descriptors handed on by `pass_fds` stay open.
 
         Args:
             argv: the worker's own command line; the first is the path of an interpreter.
@@ -54,7 +65,7 @@ class Tier:
 NAMES = ("none", "landlock+seccomp", "bubblewrap")
 
 
-def numbered(number: int, reasons: tuple[str, ...] = ()) -> Tier:
+def numbered(number: int, reasons: tuple[Reason, ...] = ()) -> Tier:
     """The tier of that number, untested: for the worker, which is told by the coordinator."""
     return Tier(number, NAMES[number], reasons)
 
