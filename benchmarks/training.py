@@ -12,8 +12,6 @@ import os
 import random
 import re
 import statistics
-import subprocess
-import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -26,7 +24,7 @@ import torch
 from torch import Tensor
 
 import transformer_ref
-from benchmarks.decoding import _peak_memory
+from benchmarks.memory import memory_of, peak_memory
 from benchmarks.plain import plain
 from transformer_ref import batches_by_length
 
@@ -181,18 +179,12 @@ def _print(tokens: dict[str, list[float]], steps: dict[str, list[float]]) -> Non
     for name, rates in tokens.items():
         pairs = zip(tokens["reference"], rates, strict=True)
         times = statistics.median(ours / theirs for ours, theirs in pairs)
+        memory = memory_of("benchmarks.training", name)
         print(
             f"{WAYS[name].title:32}{statistics.median(rates):9.0f}"
-            f"{statistics.median(steps[name]):9.2f}{times:8.2f} times{_memory_of(name):10.0f}"
+            f"{statistics.median(steps[name]):9.2f}{times:8.2f} times{memory:10.0f}"
         )
     print(f"\nmedians of {len(tokens['reference'])} rounds, one step of each way in turn")
-
-
-def _memory_of(name: str) -> float:
-    """What a process of its own needs at most to train this way, in MiB."""
-    command = [sys.executable, "-m", "benchmarks.training", *sys.argv[1:], "--memory-of", name]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return float(done.stdout)
 
 
 def _memory_needed(way: Way, lengths: Lengths, size: dict[str, int]) -> float:
@@ -200,7 +192,7 @@ def _memory_needed(way: Way, lengths: Lengths, size: dict[str, int]) -> float:
     with way.precision():
         for _ in range(3):
             trainer.step(*next(stream))
-    return _peak_memory()
+    return peak_memory()
 
 
 if __name__ == "__main__":
