@@ -54,8 +54,6 @@ def main() -> int:
     except BrokenPipeError:  # whoever was reading has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PASSED
-    except (KeyboardInterrupt, typer.Abort):
-        complaint = say("cannot.stopped", lang)
     except Trouble as e:
         facts = {k: near(v) if isinstance(v, Path) else v for k, v in e.facts.items()}
         complaint = say(f"cannot.{e.key}", lang, **facts)

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Train the model that was put together of the steps.", rich_markup_mode=None)
 
 
+INTERRUPTED = 130  # the exit status of what Ctrl-C has ended, as everywhere
+
+
 class Precision(StrEnum):
     """In which numbers matrices are multiplied."""
 
@@ -111,8 +114,13 @@ def translate(
     )
     training = plan(wishes)
     _print_plan(training, speech)
-    with training_bars(speech) as bars:
-        outcome = train(training, bars, seed, resume)
+    try:
+        with training_bars(speech) as bars:
+            outcome = train(training, bars, seed, resume)
+    except KeyboardInterrupt:
+        key = "stopped_at_once" if training.folder.last.exists() else "nothing_kept"
+        print(say(f"training.{key}", speech, named=_named("--out", out)))
+        return INTERRUPTED
     return _end(training, outcome, out, speech)
 
 
@@ -149,17 +157,21 @@ def _end(training: Training, outcome: Outcome, out: Path | None, lang: Language)
     """What was reached: curves, and either how to go on or how good it is."""
     folder = training.folder
     _draw_curves(training, outcome, lang)
-    named = f" --out {shlex.quote(str(out))}" if out else ""
     if outcome.stopped:
-        print(say("training.stopped", lang, epoch=len(outcome.history), named=named))
+        facts = {"epoch": len(outcome.history), "named": _named("--out", out)}
+        print(say("training.stopped", lang, **facts))
         return NOT_PASSED
     best = min(outcome.history, key=lambda entry: entry["valid_loss"])
     facts = {"epoch": best["epoch"], "loss": f"{best['valid_loss']:.3f}"}
     print(say("training.best", lang, path=near(folder.best), **facts))
     _print_bleu(training, outcome, lang)
-    run = f" --run {shlex.quote(str(out))}" if out else ""
-    print(say("training.next", lang, run=run))
+    print(say("training.next", lang, run=_named("--run", out)))
     return PASSED
+
+
+def _named(option: str, folder: Path | None) -> str:
+    """A folder as it has to be named again in the next command."""
+    return f" {option} {shlex.quote(str(folder))}" if folder else ""
 
 
 def _draw_curves(training: Training, outcome: Outcome, lang: Language) -> None:
