@@ -12,6 +12,7 @@ from autograder.desk.trouble import Trouble
 from autograder.workshop.cache import whole_file
 
 _COLUMNS = 4  # heads beside each other
+_LARGEST = 12.0  # inches of one head's map, each way
 
 
 def curves(history: Sequence[dict[str, Any]], path: Path) -> None:
@@ -53,7 +54,7 @@ def maps(weights: Tensor, source: Sequence[str], target: Sequence[str], path: Pa
     """
     layers, heads = weights.shape[:2]
     rows = -(-heads // _COLUMNS)
-    wide, high = max(2.2, 0.22 * len(source)), max(2.0, 0.2 * len(target))
+    wide, high = (min(max(2.2, 0.2 * len(words)), _LARGEST) for words in (source, target))
     figure = _figure(_COLUMNS * wide + 1.5, (2 + rows) * high + 2)
     grid = figure.add_gridspec(2 + rows, _COLUMNS)
     large = figure.add_subplot(grid[:2, :])

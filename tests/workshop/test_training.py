@@ -5,6 +5,8 @@ import pickle
 import resource
 import signal
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -195,6 +197,21 @@ def test_a_second_interruption_stops_at_once_and_keeps_the_last_whole_epoch(run,
     assert torch.load(folder.last, weights_only=True)["epoch"] == 1
 
 
+def test_the_command_line_says_how_to_go_on(toy, folder):
+    def stop_after_an_epoch() -> None:
+        while not folder.last.exists():
+            time.sleep(0.01)
+        interrupt()
+
+    thread = threading.Thread(target=stop_after_an_epoch)
+    thread.start()
+    result = toy(epochs=2000)
+    thread.join()
+    assert (result.status, result.err) == (1, "")
+    assert "Ctrl-C once more" in result.out
+    assert f"autograder train translate --resume --out {folder.root}" in result.out
+
+
 def test_another_training_is_not_written_over(toy, folder):
     toy()
     before = folder.last.read_bytes()
@@ -351,6 +368,15 @@ def test_unknown_words_are_translated_and_told(run, toy, folder, tmp_path):
 def test_nothing_trained_names_the_command_that_trains(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert "autograder train translate" in complaint(run("translate", "Ein Hund."))
+
+
+def test_a_long_sentence_is_drawn_too(run, toy, folder, tmp_path):
+    pytest.importorskip("matplotlib", reason="needs the extra [plots]")
+    toy()
+    picture = tmp_path / "maps.png"
+    result = run("translate", "ein Mann " * 40, "--run", folder.root, "--maps", picture)
+    assert (result.status, result.err) == (0, "")
+    assert picture.stat().st_size > 10_000
 
 
 def test_a_picture_that_cannot_be_written_is_told(run, toy, folder, tmp_path):
