@@ -40,21 +40,21 @@ TEXTS = {
         ),
     },
     "ko": {
-        "batch": "수열 {sequences}개짜리 배치. 그중 첫째: {ids}",
+        "batch": "시퀀스 {sequences}개짜리 배치. 그중 첫째: {ids}",
         "unequal": "   원문과 번역문의 id가 같아야 해요.",
         "padding": "   id 가운데 {pad}이 있어요. 패딩이라서 아무도 보지 않아요.",
         "start": "   첫 id는 어디서나 {start}이어야 해요.",
         "model": "파라미터가 {count:,}개인 모델이 {updates}번 갱신하며 배워요:",
         "loss": "   갱신 {updates:>4}번 뒤: 토큰당 손실 {loss:.3f}",
-        "guess": "   (찍기만 하면 손실은 log {words} = {guess:.3f}예요.)",
-        "state": "배치 {step}, 갱신 {accum_step}, 수열 {samples:,}, 토큰 {tokens:,}",
-        "measured": "새 수열로 드롭아웃 없이 잰 손실: {loss:.3f}",
+        "guess": "   (찍기만 할 때의 손실: log {words} = {guess:.3f})",
+        "state": "배치 {step}, 갱신 {accum_step}, 시퀀스 {samples:,}, 토큰 {tokens:,}",
+        "measured": "새 시퀀스로 드롭아웃 없이 잰 손실: {loss:.3f}",
         "same": "   재는 동안 바뀐 것은 없어요.",
         "changed": "   그런데 재는 동안 모델이 바뀌었어요.",
-        "decoded": "한 번도 본 적 없는 수열과 모델이 한 말:",
+        "decoded": "한 번도 본 적 없는 시퀀스와 모델이 한 말:",
         "pair": "   {source}   ->   {target}",
-        "copied": "똑같이 따라 한 수열: {copied}개 (전체 {tried}개)",
-        "copies": "   학습한 모델이 따라 할 줄 알아요.",
+        "copied": "똑같이 복사한 시퀀스: {copied}개 (전체 {tried}개)",
+        "copies": "   학습한 모델이 복사할 줄 알아요.",
         "learning": "   아직 다 배우지 못했어요. 올바른 학습이라면 갱신을 늘리면 돼요(--updates).",
         "leak": (
             "   손실만 보면 할 줄 아는데, 실제로는 못 해요. 학습할 때 답을 볼 수 있었던 거예요.\n"
@@ -75,7 +75,8 @@ def show(step: ModuleType, say: Say, options: argparse.Namespace) -> None:
 
 def draw(step: ModuleType, options: argparse.Namespace, rows: int, batches: int, seed: int) -> Any:
     generator = torch.Generator().manual_seed(seed)
-    return step.data_gen(options.vocab, rows, batches, options.length, generator=generator)
+    length = max(options.length, 2)  # one id to read, one to say
+    return step.data_gen(options.vocab, rows, batches, length, generator=generator)
 
 
 def show_batch(step: ModuleType, say: Say, options: argparse.Namespace) -> None:
