@@ -1,0 +1,344 @@
+"""Probes of step 18: what a beam search finds and at which score, translations, attention maps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.core.draw import Draw
+from autograder.core.observation import Odd, Value, apart
+from autograder.core.subject import Subject
+from autograder.toys.pairs import Side, Sides
+from autograder.toys.table import Table, Tree
+from autograder.toys.translator import PAD, Translator, vocab_size
+
+# The likeliest first step leads astray.
+_ASTRAY: Tree = {
+    "": {"a": 0.5, "b": 0.3, "c": 0.2},
+    "a": {"d": 0.35, "e": 0.33, "f": 0.32},
+    "b": {"g": 0.9, "d": 0.1},
+    "c": {"h": 0.95, "e": 0.05},
+    "b g": {".": 0.93, "h": 0.07},
+    "c h": {".": 0.97},
+    "a d": {".": 0.99},
+    "a e": {".": 0.995},
+}
+# It shows late which beginning is the best one.
+_LATE: Tree = {
+    "": {"a": 0.6, "b": 0.4},
+    "a": {"c": 0.55, "d": 0.45},
+    "b": {"e": 0.96, "f": 0.04},
+    "a c": {"g": 0.5, "h": 0.5},
+    "a d": {"g": 0.9, "h": 0.1},
+    "b e": {"f": 0.97},
+    "b e f": {"a": 0.9, ".": 0.1},
+    "b e f a": {".": 0.9},
+}
+# Each step is clear, and none is certain.
+_CLEAR: Tree = {
+    "": {"a": 0.8, "b": 0.05},
+    "a": {"c": 0.7, "d": 0.06},
+    "a c": {"e": 0.9, "b": 0.04},
+    "a c e": {"b": 0.75, "a": 0.04},
+    "a c e b": {".": 0.85, "c": 0.05},
+}
+# A short sentence is the best, and has to wait until the longer ones are done.
+_SHORT: Tree = {
+    "": {"a": 0.6, "b": 0.4},
+    "a": {".": 0.9, "c": 0.1},
+    "b": {"c": 0.9, "d": 0.1},
+    "b c": {"d": 0.95},
+    "b c d": {"e": 0.95},
+    "b c d e": {".": 0.95},
+    "a c": {"e": 0.9},
+    "a c e": {".": 0.9},
+}
+# A sentence ends while a better one is not done.
+_WORSE_FIRST: Tree = {
+    "": {"a": 0.7, ".": 0.3},
+    "a": {"b": 0.95},
+    "a b": {"c": 0.96},
+    "a b c": {".": 0.97},
+}
+# What has ended is ahead, until sentences of different length are weighed.
+_OVERTAKEN: Tree = {
+    "": {"a": 0.56, "b": 0.44},
+    "a": {".": 0.93, "c": 0.07},
+    "b": {"c": 0.93},
+    **{f"b {' '.join('cdefghij'[:n])}": {"cdefghij"[n]: 0.995} for n in range(1, 8)},
+    "b c d e f g h i j": {".": 0.995},
+}
+# Four sentences of one length.
+_FOUR: Tree = {
+    "": {"a": 0.6, "b": 0.4},
+    "a": {"c": 0.7, "d": 0.3},
+    "b": {"e": 0.65, "f": 0.35},
+    **{pair: {".": 1.0} for pair in ("a c", "a d", "b e", "b f")},
+}
+
+_SCORES = ("log_p", "default", "whole")
+
+
+def beam_one(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """What a beam of one finds: sentences that end, one that is cut, one whose end just fits."""
+    found: dict[str, Value] = {}
+    for name, first, max_len in (("short", 4, 9), ("long", 7, 13), ("cut", 5, 3), ("fits", 6, 6)):
+        found[name] = _greedy(subject, draw, name, first, max_len)
+    return found
+
+
+def best(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """The best hypothesis of small trees, by log p alone."""
+    found: dict[str, Value] = {}
+    for name, tree, beam in (("two", _ASTRAY, 2), ("four", _ASTRAY, 4), ("late", _LATE, 3)):
+        found[name] = _best(subject, draw, tree, beam, 0.0)
+    return found
+
+
+def score(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """The score of a sentence that every search finds, for several alpha."""
+    found: dict[str, Value] = {}
+    for name, alpha in zip(_SCORES, ((3, 0.0), (3,), (3, 1.0)), strict=True):
+        table, search = _search(subject, draw, _CLEAR, 8)
+        ids, value = _first(search(*alpha))
+        found[f"{name}_ids"] = table.told(ids)
+        found[name] = value
+    _, search = _search(subject, draw, _CLEAR, 4)
+    found["unfinished"] = _first(search(1, 1.0))[1]
+    return found
+
+
+def finished(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """The best hypothesis where sentences end at different times."""
+    return {
+        "waits": _best(subject, draw, _SHORT, 3, 0.0),
+        "goes_on": _best(subject, draw, _WORSE_FIRST, 3, 0.0),
+        "overtaken": _best(subject, draw, _OVERTAKEN, 2, 0.6),
+    }
+
+
+def several(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """All hypotheses of a search that loses none, and how many a narrower one gives."""
+    table, search = _search(subject, draw, _FOUR, 7)
+    pairs = search(4, 0.6)
+    scores = [value for _, value in pairs]
+    return {
+        "all": [table.told(ids) for ids, _ in pairs],
+        "best_first": scores == sorted(scores, reverse=True),
+        "begins": [table.said(ids[:1]) for ids, _ in pairs] == ["^"] * len(pairs),
+        "of_two": len(search(2, 0.6)),
+        "by_default": len(search()),
+    }
+
+
+def masks(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """What is found where hidden source positions, or future ones, make a difference."""
+    return {heeds: _greedy(subject, draw, heeds, 7, 11, (heeds,)) for heeds in ("source", "target")}
+
+
+def encodes_once(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """How often the source is read, and whether gradients are kept."""
+    table, search = _search(subject, draw, _LATE, 9)
+    search(3, 0.6)
+    return {
+        "encoded": [door for door, *_ in table.calls].count("encode"),
+        "gradients": any(gradients for *_, gradients in table.calls),
+    }
+
+
+def words(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """What is read of sentences, and what is said."""
+    found: dict[str, Value] = {}
+    cases = (
+        ("greedy", 9, 1, "a d"),
+        ("cut", 2, 1, "a"),
+        ("beam", 9, 3, "b g"),
+    )
+    for name, max_len, beam, right in cases:
+        table, (source, target) = _bilingual(draw, _ASTRAY)
+        said = subject.translate(
+            table,
+            source.texts[0],
+            source.pipeline,
+            source.vocabulary,
+            target.vocabulary,
+            max_len,
+            beam,
+        )
+        found[name] = _as_found(subject, said, table, target, max_len, beam, right)
+        read = [i for src in table.sources[:1] for i in src.flatten().tolist()]
+        found["read"] = source.sentence(read)
+        found["hides"] = table.hides
+    table, (source, target) = _bilingual(draw, {"": {"a": 1.0}, "a": {"<unk>": 1.0}})
+    ends = (source.pipeline, source.vocabulary, target.vocabulary)
+    said = subject.translate(table, "", *ends)
+    found["unknown_left_out"] = _as_found(subject, said, table, target, 72, 1, "a")
+    found["read_empty"] = source.sentence(table.sources[0].flatten().tolist())
+    return found
+
+
+def translate_mode(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """The model's mode while it translates, and afterwards; and whether gradients are kept."""
+    found: dict[str, Value] = {}
+    for name, training in (("training", True), ("evaluating", False)):
+        table, (source, target) = _bilingual(draw, _ASTRAY)
+        table.train(training)
+        subject.translate(
+            table, source.texts[0], source.pipeline, source.vocabulary, target.vocabulary
+        )
+        found[f"{name}_inside"] = any(mode for _, mode, _ in table.calls)
+        found[f"{name}_after"] = table.training
+        found["gradients"] = any(gradients for *_, gradients in table.calls)
+    return found
+
+
+def maps(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """The maps, held against what the model's attentions keep when they are asked again."""
+    model, given = _small_model(draw)
+    model.eval()
+    found = subject.attention_maps(model, *given)
+    return _held_against(found, model, given)
+
+
+def maps_mode(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """Maps of a model that was training, and its mode afterwards."""
+    model, given = _small_model(draw)
+    model.train()
+    maps = subject.attention_maps(model, *given)
+    found: dict[str, Value] = {"training_after": model.training}
+    model.eval()
+    again = subject.attention_maps(model, *given)
+    found["evaluating_after"] = model.training
+    for name in sorted(again):
+        found[f"{name}_same"] = apart(maps[name], again[name])
+    return found
+
+
+def _held_against(found: Any, model: Any, given: tuple[Tensor, ...]) -> dict[str, Value]:
+    if not isinstance(found, dict):
+        return {"names": Odd(type(found).__qualname__)}
+    seen: dict[str, Value] = {"names": sorted(map(str, found))}
+    with torch.no_grad():
+        model(given[0], given[2], given[1], given[3])
+    layers = model.encoder.layers, model.decoder.layers
+    kept = {
+        "encoder": [layer.self_attn.attn[0] for layer in layers[0]],
+        "decoder_self": [layer.self_attn.attn[0] for layer in layers[1]],
+        "decoder_src": [layer.src_attn.attn[0] for layer in layers[1]],
+    }
+    for name, weights in kept.items():
+        seen[name] = apart(found[name], torch.stack(weights)) if name in found else None
+    return seen
+
+
+def _small_model(draw: Draw) -> tuple[Any, tuple[Tensor, ...]]:
+    """A model of given pieces, its weights drawn anew, that has just seen another pair."""
+    from transformer_ref import make_model
+
+    model = _redrawn(make_model, draw.seed)
+    ids = draw.permutation("ids", 16) + 1
+    src, tgt = ids[:7].view(1, 7), ids[7:12].view(1, 5)
+    src_mask = torch.arange(7).view(1, 1, 7) < draw.pick("visible", (4, 5))
+    tgt_mask = torch.ones(1, 5, 5, dtype=torch.bool).tril()
+    model.eval()
+    with torch.no_grad():
+        model(src[:, :4], tgt[:, :3], src_mask[..., :4], tgt_mask[:, :3, :3])
+    return model, (src, src_mask, tgt, tgt_mask)
+
+
+@lru_cache(maxsize=4)
+def _redrawn(make_model: Callable[..., Any], seed: int) -> Any:
+    """Made once: nothing that is asked here of a model changes its weights."""
+    model = make_model(17, 19, N=2, d_model=18, d_ff=11, h=3, dropout=0.4)
+    weights = list(model.parameters())
+    numbers = Draw(seed).normal("weights", sum(w.numel() for w in weights), scale=0.4)
+    with torch.no_grad():
+        for tensor, part in zip(weights, numbers.split([w.numel() for w in weights]), strict=True):
+            tensor.copy_(part.view_as(tensor))
+    return model
+
+
+def _greedy(
+    subject: Subject,
+    draw: Draw,
+    name: str,
+    first: int,
+    max_len: int,
+    heeds: tuple[str, ...] = (),
+) -> Value:
+    """What a beam of one finds in a model that decodes by arithmetic; symbols by name.
+
+    `first` is the first id of the source: it says how long the sentence is.
+    """
+    start, end = (draw.permutation("symbols", 8)[:2] + 20).tolist()
+    rest = draw.permutation(f"source/{name}", vocab_size(draw) - 4)[:4] + 4
+    src = torch.cat([torch.tensor([first]), rest, torch.tensor([PAD, PAD])]).view(1, 7)
+    model = Translator(draw, start, end, heeds).eval()
+    mask = (src != PAD).unsqueeze(1)
+    pairs = _pairs(subject.beam_search(model, src, mask, max_len, start, end, 1, 0.6))
+    if len(pairs) != 1:
+        return f"{len(pairs)} hypotheses"
+    ids = pairs[0][0]
+    ids = ids[1:] if ids[:1] == [start] else ids
+    return ["end" if i == end else i for i in ids]
+
+
+def _pairs(found: Any) -> list[tuple[list[int], float]]:
+    """The pairs of ids and score as plain numbers."""
+    return [([int(i) for i in ids], float(value)) for ids, value in found]
+
+
+def _first(pairs: list[tuple[list[int], float]]) -> tuple[list[int], float]:
+    """The first pair; an empty hypothesis where there is none."""
+    return pairs[0] if pairs else ([], 0.0)
+
+
+def _search(
+    subject: Subject, draw: Draw, tree: Tree, max_len: int
+) -> tuple[Table, Callable[..., list[tuple[list[int], float]]]]:
+    """A model of that tree, and a search in it, of which beam and alpha are open."""
+    start, end = (draw.permutation("symbols", 19)[:2]).tolist()
+    table = Table(draw, start, end, tree).eval()
+    src, mask = torch.tensor([[3, 7, 5]]), torch.ones(1, 1, 3, dtype=torch.bool)
+
+    def search(*beam_and_alpha: float) -> list[tuple[list[int], float]]:
+        found = subject.beam_search(table, src, mask, max_len, start, end, *beam_and_alpha)
+        return _pairs(found)
+
+    return table, search
+
+
+def _best(subject: Subject, draw: Draw, tree: Tree, beam: int, alpha: float) -> str:
+    """The best hypothesis in the tree's letters."""
+    table, search = _search(subject, draw, tree, 13)
+    return table.told(_first(search(beam, alpha))[0])
+
+
+def _bilingual(draw: Draw, tree: Tree) -> tuple[Table, tuple[Side, Side]]:
+    """A model that says words of the second language, and both languages."""
+    source, target = Sides(draw, "translate", [(4, 12)], usual=False).both
+    own = target.pipeline(target.texts[0])
+    ids = {letter: target.vocabulary[word] for letter, word in zip("abcdefgh", own, strict=False)}
+    ids["<unk>"] = target.vocabulary["<unk>"]
+    start, end = target.vocabulary["<s>"], target.vocabulary["</s>"]
+    return Table(draw, start, end, tree, ids).eval(), (source, target)
+
+
+def _as_found(
+    subject: Subject, said: Any, table: Table, target: Side, max_len: int, beam: int, right: str
+) -> Value:
+    """What was said; what the subject's own search finds counts as right, whatever it is."""
+    words = [target.vocabulary.tokens([table.ids[letter]])[0] for letter in right.split()]
+    try:
+        src, mask = table.sources[-1], torch.ones(1, 1, table.sources[-1].size(1)) > 0
+        start, end = target.vocabulary["<s>"], target.vocabulary["</s>"]
+        found = _pairs(subject.beam_search(table, src, mask, max_len, start, end, beam))
+        own = target.words([i for i in found[0][0] if i != target.vocabulary["<unk>"]])
+    except Exception:  # the search is looked at elsewhere
+        own = None
+    asked = " ".join(words)
+    return asked if said == own else said if isinstance(said, str) else Odd(type(said).__name__)
