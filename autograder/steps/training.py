@@ -1,0 +1,283 @@
+"""Probes of step 17: checkpoints, and a training on a toy model that is stopped and goes on.
+
+Whatever is written goes to a temporary folder, which is removed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.core.draw import Draw
+from autograder.core.observation import Odd, Value, see
+from autograder.core.probing import attempt
+from autograder.core.subject import Subject
+from autograder.toys.epochs import KEYS, Stop, Training, read, weights_in
+from autograder.toys.files import Acts, Breaks, temporary_folder
+
+_NAMES = ("last.pt", "best.pt")
+
+# What the rate is multiplied by in each epoch; where that is negative, the loss rises.
+_COURSES = {"worse_later": (1, 1, -2, 0.2), "better_later": (1, 1, 1), "worse_at_once": (1, -2)}
+
+
+def saved(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """What is found in a file that was saved, and in one that was saved over another."""
+    state, other = _state(draw, "saved"), _state(draw, "other")
+    with temporary_folder() as folder:
+        subject.save_checkpoint(folder / "state.pt", **state)
+        found: dict[str, Value] = {"files": sorted(os.listdir(folder))}
+        found |= _content("saved", read(folder / "state.pt"))
+        subject.save_checkpoint(str(folder / "state.pt"), **other)
+        return {**found, **_content("over", read(folder / "state.pt"))}
+
+
+def whole(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """Whether the old file stays whole while it is written over, and when that breaks off.
+
+    It breaks off half way: one of the values to be saved raises when it is asked for its content.
+    """
+    state, other = _state(draw, "saved"), _state(draw, "other")
+    with temporary_folder() as folder:
+        path, link = folder / "state.pt", folder / "link"
+        subject.save_checkpoint(path, **state)
+        with contextlib.suppress(FileNotFoundError):
+            os.link(path, link)
+        before = read(link)
+        subject.save_checkpoint(path, **other)
+        replaced = before is not None and _same(read(link), before)
+        subject.save_checkpoint(path, **state)
+        before = read(path)
+        raises = attempt(lambda: subject.save_checkpoint(path, **other, late=Breaks()))
+        old = before is not None and _same(read(path), before)
+        return {"replaced": replaced, "raises": raises, "old": old}
+
+
+def tidy(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """The files that are left after saving, and after saving that breaks off half way."""
+    state = _state(draw, "saved")
+    with temporary_folder() as folder:
+        attempt(lambda: subject.save_checkpoint(folder / "new.pt", **state, late=Breaks()))
+        found: dict[str, Value] = {"left_new": len(os.listdir(folder))}
+        for name in ("one", "two", "two"):
+            subject.save_checkpoint(folder / f"{name}.pt", **state)
+        attempt(lambda: subject.save_checkpoint(folder / "two.pt", **state, late=Breaks()))
+        left = [name for name in os.listdir(folder) if name not in ("one.pt", "two.pt")]
+        return {**found, "left_over": len(left)}
+
+
+def loaded(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """What comes of a file that torch has written."""
+    with temporary_folder() as folder:
+        found: dict[str, Value] = {}
+        for name, path in (("loaded", folder / "state.pt"), ("text", str(folder / "text.pt"))):
+            torch.save(_state(draw, name), path)
+            found |= _content(name, subject.load_checkpoint(path))
+        return found
+
+
+def safe(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """Whether code in a file is run, and whether half a file is taken for a whole one."""
+    with temporary_folder() as folder:
+        trap, half = folder / "trap.pt", folder / "half.pt"
+        torch.save({"model": Acts(folder / "was here")}, trap)
+        attempt(lambda: subject.load_checkpoint(trap))
+        torch.save(_state(draw, "half"), half)
+        half.write_bytes(half.read_bytes()[:-200])
+        return {
+            "executed": (folder / "was here").exists(),
+            "half_refused": attempt(lambda: subject.load_checkpoint(half)),
+        }
+
+
+def history(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """The losses of three epochs with two batches to an update, and the weights reached."""
+    with temporary_folder() as folder:
+        training = Training(draw)
+        entries = training.run(subject, folder, epochs=3, accum_iter=2)
+        return {
+            "epochs": _numbers(entries, "epoch"),
+            "train_loss": _losses(entries, "train_loss"),
+            "valid_loss": _losses(entries, "valid_loss"),
+            "updates": len(training.optimizer.rates),
+            "validated": training.modes("valid"),
+            "trained": training.modes("train"),
+            "weights": training.weights,
+        }
+
+
+def files(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """The files after two epochs, in a folder that was not there, and what they hold."""
+    with temporary_folder() as base:
+        folder = base / "some" / "run"
+        training = Training(draw)
+        made = not attempt(lambda: training.run(subject, folder, epochs=2))
+        if not made:
+            folder.mkdir(parents=True, exist_ok=True)
+        training = Training(draw)
+        entries = training.run(subject, folder, epochs=2)
+        new = set(base.rglob("*")) - {folder.parent}
+        outside = [str(p.relative_to(base)) for p in new if not p.is_relative_to(folder)]
+        last, best = (read(folder / name) or {} for name in _NAMES)
+        return {
+            "made": made,
+            "there": [name for name in _NAMES if (folder / name).is_file()],
+            "elsewhere": sorted(outside),
+            "last_lacks": [key for key in KEYS if key not in last],
+            "best_lacks": [key for key in ("model",) if key not in best],
+            "last_model": _apart(weights_in(last), training.weights),
+            "last_epoch": last.get("epoch"),
+            "last_history": _count(last.get("history")),
+            "last_schedule": (last.get("scheduler") or {}).get("last_epoch"),
+            "returned": _count(entries),
+        }
+
+
+def stopped(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """What is there at the start of each epoch, when the third breaks off.
+
+    And whether the files are written as save_checkpoint writes.
+    """
+    with temporary_folder() as folder:
+        training = Training(draw, stop_at=3, folder=folder)
+        with contextlib.suppress(Stop):
+            training.run(subject, folder, epochs=4)
+        last = read(folder / "last.pt") or {}
+        kept = read(training.link) if training.link else None
+        replaced = (kept or {}).get("epoch") == 1
+        return {
+            "epochs_saved": list(training.found),
+            "epoch_left": last.get("epoch"),
+            "as_saved": replaced == _replaces(subject),
+        }
+
+
+def best(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """Which epoch's model the best one is: where validation gets worse again, and where not."""
+    found: dict[str, Value] = {}
+    for name, factors in _COURSES.items():
+        with temporary_folder() as folder:
+            training = Training(draw, factors=factors)
+            training.run(subject, folder, epochs=len(factors))
+            found[name] = training.epoch_of(weights_in(read(folder / "best.pt")))
+    return found
+
+
+def resume(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """How far a training that was stopped after two epochs and goes on is from one that was not.
+
+    With dropout, shuffled batches, momentum and a falling rate; the rest starts from other weights
+    and other random numbers.
+    """
+    with temporary_folder() as folder:
+        for name in ("a", "b"):
+            (folder / name).mkdir()
+        straight, first = (Training(draw, dropout=0.3, shuffled=True) for _ in range(2))
+        with draw.torch_seeded("order"):
+            asked = straight.run(subject, folder / "a", epochs=4)
+        with draw.torch_seeded("order"):
+            first.run(subject, folder / "b", epochs=2)
+        second = Training(draw, dropout=0.3, shuffled=True, weights="other")
+        with draw.torch_seeded("later"):
+            seen = second.run(subject, folder / "b", epochs=4, resume=True)
+        found: dict[str, Value] = {
+            "entries": _count(seen),
+            "passes": second.passes("train"),
+            "rates": [round(rate, 6) for rate in second.optimizer.rates],
+            "losses": _apart(_both(seen), _both(asked)),
+            "weights": second.weights - straight.weights,
+        }
+        third = Training(draw, weights="other")
+        third.run(subject, folder / "b", epochs=4, resume=True)
+        return {**found, "done": third.passes("train")}
+
+
+def start(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """Going on where there is nothing yet, not going on where there is, and the best so far."""
+    with temporary_folder() as folder:
+        for name in ("a", "b"):
+            (folder / name).mkdir()
+        new, again, first = (Training(draw, factors=(1, 1)) for _ in range(3))
+        worse = Training(draw, factors=(-2,))
+        attempt(lambda: new.run(subject, folder / "a", epochs=1, resume=True))
+        again.run(subject, folder / "a", epochs=1)
+        first.run(subject, folder / "b", epochs=2)
+        worse.run(subject, folder / "b", epochs=4, resume=True)
+        return {
+            "nothing_yet": new.passes("train"),
+            "not_asked": again.passes("train"),
+            "best_kept": first.epoch_of(weights_in(read(folder / "b" / "best.pt"))),
+        }
+
+
+def _state(draw: Draw, name: str) -> dict[str, Any]:
+    """Values of all kinds that a training saves."""
+    numbers = draw.normal(name, 3, 5)
+    speeds = {"speed": draw.normal(f"{name}/speed", 40)}
+    entries = [{"epoch": 1, "train_loss": float(numbers[0, 0]), "valid_loss": 0.5}]
+    return {"model": {"w": numbers}, "optimizer": {0: speeds}, "epoch": 3, "history": entries}
+
+
+def _content(name: str, state: Any) -> dict[str, Value]:
+    """A state as it can be observed."""
+    if not isinstance(state, dict):
+        return {f"{name}_kind": see(state)}
+    found: dict[str, Value] = {f"{name}_kind": "dict", f"{name}_keys": sorted(map(str, state))}
+    with contextlib.suppress(KeyError, TypeError):
+        found[f"{name}_tensors"] = torch.cat(
+            [state["model"]["w"].flatten(), state["optimizer"][0]["speed"]]
+        )
+        found[f"{name}_epoch"] = state["epoch"]
+        found[f"{name}_history"] = [dict(entry) for entry in state["history"]]
+    return found
+
+
+def _same(one: Any, two: dict[str, Any]) -> bool:
+    return isinstance(one, dict) and str(one) == str(two)
+
+
+def _replaces(subject: Subject) -> bool:
+    """Whether save_checkpoint puts another file in the place of the old one."""
+    with temporary_folder() as folder:
+        path, link = folder / "state.pt", folder / "link"
+        subject.save_checkpoint(path, epoch=1)
+        with contextlib.suppress(FileNotFoundError):
+            os.link(path, link)
+        subject.save_checkpoint(path, epoch=2)
+        return (read(link) or {}).get("epoch") == 1
+
+
+def _numbers(entries: Any, key: str) -> Value:
+    """A value of each entry of a history, or what stands in the place of one."""
+    try:
+        return [int(entry[key]) for entry in entries]
+    except (TypeError, KeyError, ValueError):
+        return see(entries)
+
+
+def _count(entries: Any) -> Value:
+    return len(entries) if isinstance(entries, list | tuple) else see(entries)
+
+
+def _losses(entries: Any, key: str) -> Value:
+    try:
+        return torch.tensor([float(entry[key]) for entry in entries])
+    except (TypeError, KeyError, ValueError):
+        return see(entries)
+
+
+def _both(entries: Any) -> Value:
+    """float32 (2, epochs): losses of training and validation."""
+    parts = [_losses(entries, key) for key in ("train_loss", "valid_loss")]
+    tensors = [part for part in parts if isinstance(part, Tensor)]
+    return torch.stack(tensors) if len(tensors) == 2 else Odd("no losses")
+
+
+def _apart(one: Value, two: Value) -> Value:
+    if not isinstance(one, Tensor) or not isinstance(two, Tensor):
+        return Odd("nothing to compare")
+    return one - two if one.shape == two.shape else Odd(f"{list(one.shape)} and {list(two.shape)}")
