@@ -84,8 +84,8 @@ def tgt_mask(subject: Subject, draw: Draw) -> dict[str, Value]:
     own = see(_std_mask(subject)(read.clone(), pad))
     one, two = _square(mask, read), _squared(own, read)
     if not isinstance(one, Tensor) or not isinstance(two, Tensor):
-        alike = isinstance(own, Tensor) and mask.shape == own.shape
-        return {"agrees": alike and torch.equal(mask != 0, own != 0), "shape": list(mask.shape)}
+        alike = isinstance(own, Tensor) and torch.equal(mask.bool(), own.bool())
+        return {"agrees": alike, "shape": list(mask.shape)}
     rows = (read != pad)[..., None]
     same = torch.equal(one * rows, two * rows)
     return {"agrees": same} if same else {"agrees": same, "seen": one * rows, "own": two * rows}
@@ -108,14 +108,17 @@ def source_only(subject: Subject, draw: Draw) -> dict[str, Value]:
     """What a batch without a target holds, compared with the same batch with one."""
     pad = _pad(draw)
     src, tgt = _sentences(draw, "only", pad)
-    alone = subject.Batch(src.clone(), None, pad)
-    one, two = see(_held(alone, "src_mask")), see(_held(subject.Batch(src, tgt, pad), "src_mask"))
+    alone, usual = subject.Batch(src.clone(), None, pad), subject.Batch(src.clone())
+    masks = [_held(b, "src_mask") for b in (subject.Batch(src, tgt, pad), alone, usual)]
+    # That none of them has a mask would be another check's matter.
+    lacking = [masks[0] is not None and mask is None for mask in masks[1:]]
+    one, two = see(masks[0]), see(masks[1])
     both = isinstance(one, Tensor) and isinstance(two, Tensor)
     return {
         "source": _kept(alone, src),
-        "same_mask": bool(both) and torch.equal(one, two),  # type: ignore[arg-type]
+        "same_mask": not lacking[0] and (not both or torch.equal(one, two)),  # type: ignore[arg-type]
         "invented": [n for n in _WITH_TARGET if not _nothing(_held(alone, n))],
-        "by_default": not _nothing(_held(subject.Batch(src.clone()), "src_mask")),
+        "by_default": not lacking[1],
     }
 
 
@@ -135,14 +138,17 @@ def _pad(draw: Draw) -> int:
 
 
 def _sentences(draw: Draw, name: str, pad: int) -> tuple[Tensor, Tensor]:
-    """int64 (3, 7) and (3, 6), padded at their ends: no two sides or rows with as much."""
+    """int64 (3, 7) and (3, 6), padded at their ends, the sides differently."""
     return _padded(draw, f"{name}/src", 7, pad), _padded(draw, f"{name}/tgt", 6, pad)
 
 
 def _padded(draw: Draw, name: str, length: int, pad: int) -> Tensor:
-    """int64 (3, length): one row is full, the others are padded, by 1 and by 2 or 3."""
+    """int64 (3, length): one row is full, the others are padded, by 1 or 2 and by 3.
+
+    So there is not as much padding as there are sentences.
+    """
     ids = draw.permutation(name, 30)[: 3 * length].view(3, length) + 11
-    lacking = torch.tensor([0, 1, draw.pick(f"{name}/lacking", (2, 3))])
+    lacking = torch.tensor([0, draw.pick(f"{name}/lacking", (1, 2)), 3])
     lacking = lacking[draw.permutation(f"{name}/rows", 3)]
     return ids.masked_fill(torch.arange(length) >= length - lacking[:, None], pad)
 
@@ -158,10 +164,10 @@ def _target(draw: Draw, name: str) -> Tensor:
 def _std_mask(subject: Subject) -> Callable[[Tensor, int], Any]:
     """The function; as others have it, a static method of `Batch`."""
     try:
-        return subject.make_std_mask  # type: ignore[no-any-return]
+        return subject.make_std_mask
     except Unusable:
         try:
-            return subject.Batch.make_std_mask  # type: ignore[no-any-return]
+            return subject.Batch.make_std_mask
         except (Unusable, AttributeError):
             pass
         raise

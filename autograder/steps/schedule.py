@@ -22,21 +22,25 @@ Rate = Callable[..., Any]
 def rise(subject: Subject, draw: Draw) -> dict[str, Value]:
     """Rates up to the warm-up, each as a multiple of the first."""
     w = _warmup(draw)
-    rates = _rates(subject, draw, [1, 2, 3, w // 2, w - 1, w])
-    return {"rise": _shares(rates, rates[0])}
+    steps = [1, 2, 3, w // 2, w - 1, w]
+    rates = _rates(subject, draw, steps)
+    return _or_curve(subject, draw, "rise", _shares(rates, rates[0]), [float(n) for n in steps])
 
 
 def decay(subject: Subject, draw: Draw) -> dict[str, Value]:
     """Rates from the warm-up on, each as a share of that at the warm-up."""
     w = _warmup(draw)
-    rates = _rates(subject, draw, [w, w + 1, w + 2, 2 * w, 5 * w + 1, 20 * w])
-    return {"decay": _shares(rates[1:], rates[0])}
+    steps = [w + 1, w + 2, 2 * w, 5 * w + 1, 20 * w]
+    first, *rates = _rates(subject, draw, [w, *steps])
+    usual = [math.sqrt(w / n) for n in steps]
+    return _or_curve(subject, draw, "decay", _shares(rates, first), usual)
 
 
 def peak(subject: Subject, draw: Draw) -> dict[str, Value]:
     """The rate at the end of several warm-ups, for a model of size 1 and a factor of 1."""
     lengths = [_warmup(draw), _warmup(draw) + 4, 3 * _warmup(draw)]
-    return {"peak": torch.tensor([_number(subject.rate(w, 1, 1.0, w)) for w in lengths])}
+    rates = torch.tensor([_number(subject.rate(w, 1, 1.0, w)) for w in lengths])
+    return _or_curve(subject, draw, "peak", rates, [w**-0.5 for w in lengths])
 
 
 def width(subject: Subject, draw: Draw) -> dict[str, Value]:
@@ -121,8 +125,8 @@ def updates(subject: Subject, draw: Draw) -> dict[str, Value]:
     usual = _drive(draw, model, optimizer, 3, scheduler)[2, 0].item()
     asked = [_number(subject.rate(n, d, 1.0, 4000)) for n in (2, 3)]
     return {
-        "updates": torch.tensor([_share(m, r) for m, r in zip(*pairs, strict=True)]),
-        "defaults": _share(usual, asked[0] if late else asked[1]),
+        "updates": torch.tensor([_multiple(m, r) for m, r in zip(*pairs, strict=True)]),
+        "defaults": _multiple(usual, asked[0] if late else asked[1]),
         "late": late,
     }
 
@@ -147,6 +151,17 @@ def _rates(subject: Subject, draw: Draw, steps: list[int]) -> list[float]:
     return [_number(subject.rate(n, _width(draw), 1.0, _warmup(draw))) for n in steps]
 
 
+def _or_curve(
+    subject: Subject, draw: Draw, name: str, seen: Tensor, usual: list[float]
+) -> dict[str, Value]:
+    """What was seen; where it is not as usual, the whole curve, too: it tells mistakes apart."""
+    if torch.allclose(seen, torch.tensor(usual), rtol=1e-4):
+        return {name: seen}
+    w = _warmup(draw)
+    rates = [_number(subject.rate(n, 1, 1.0, w)) for n in (1, 2, 3, w - 1, w, w + 1, 3 * w)]
+    return {name: seen, "curve": _shares(rates, rates[0] or 1.0)}
+
+
 def _number(value: Any) -> float:
     """As a float; a tensor or array of one number will do.
 
@@ -161,14 +176,16 @@ def _number(value: Any) -> float:
         raise Unusable("not_number", kind=kind_of(see(value))) from None
 
 
-def _share(part: float, whole: float) -> float:
-    if whole:
-        return part / whole
-    return math.inf if part else 1.0  # nothing of nothing is all of it
-
-
 def _shares(parts: list[float], whole: float) -> Tensor:
-    return torch.tensor([_share(part, whole) for part in parts])
+    """The parts as multiples of the whole's size; NaN where there is none."""
+    return torch.tensor([part / abs(whole) if whole else math.nan for part in parts])
+
+
+def _multiple(move: float, rate: float) -> float:
+    """How many times the rate was moved by; no move by a rate of 0 is as it should be."""
+    if rate:
+        return move / rate
+    return math.inf if move else 1.0
 
 
 def _follows(moves: list[float], rates: list[float]) -> bool:
