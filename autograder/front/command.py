@@ -12,6 +12,7 @@ from autograder.desk.trouble import Trouble
 from autograder.front.commands import (
     check,
     data,
+    doctor,
     learning,
     maintaining,
     making,
@@ -32,6 +33,7 @@ app.command()(learning.hint)
 app.command()(learning.diff)
 app.command()(learning.reset)
 app.command("list")(learning.steps)
+app.command()(doctor.doctor)
 app.command()(making.init)
 app.command()(making.assemble)
 app.command()(making.regenerate)

@@ -19,7 +19,7 @@ Wall = Callable[[], None]
 
 NAMES = ("none", "landlock+seccomp", "bubblewrap")
 _PATIENCE = 30.0
-_NEEDED = ("read_libraries", "write_scratch", "threads")
+NEEDED = ("read_libraries", "write_scratch", "threads")
 
 
 @dataclass(frozen=True)
@@ -173,8 +173,8 @@ def _missing(number: int) -> Reason | None:
 
 
 def _leak(outcomes: Mapping[str, str]) -> Reason | None:
-    done = [n for n, outcome in outcomes.items() if outcome == "done" and n not in _NEEDED]
+    done = [n for n, outcome in outcomes.items() if outcome == "done" and n not in NEEDED]
     if done:
         return Reason("leak", ", ".join(done))
-    lost = [n for n in _NEEDED if outcomes.get(n) != "done"]
+    lost = [n for n in NEEDED if outcomes.get(n) != "done"]
     return Reason("lost", ", ".join(lost)) if lost else None
