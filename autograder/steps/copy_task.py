@@ -36,7 +36,7 @@ def data(subject: Subject, draw: Draw) -> dict[str, Value]:
         "default_length": usual[0].src.size(1),
         "integers": not ids.is_floating_point(),
         "first": sorted(set(ids[:, 0].tolist())),
-        "ids": [sorted(set(column.tolist())) == list(range(1, vocab)) for column in ids.T[1:]],
+        "ids": all(set(c.tolist()) == set(range(1, vocab)) for c in ids.T[1:]),
         "span": [int(ids.min()), int(ids.max()) - vocab],
         "copies": all(torch.equal(b.src, w) for b, w in zip(batches, wholes, strict=True)),
         "shown": all(bool((b.src_mask != 0).all()) for b in batches),
