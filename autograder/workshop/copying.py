@@ -44,6 +44,7 @@ def copy(
     seed: int,
     device: torch.device,
     epochs: int = 60,
+    batches: int = _BATCHES,
     told: Callable[[Copied], None] = lambda so_far: None,
 ) -> Copied:
     """Train until greedy decoding copies sequences that were not trained on, or to the last epoch.
@@ -54,6 +55,7 @@ def copy(
         seed: of the weights, the dropout and the sequences.
         device: where to compute.
         epochs: when to give up.
+        batches: of an epoch.
         told: called after each epoch.
 
     Raises:
@@ -66,22 +68,22 @@ def copy(
         criterion = code.LabelSmoothing(_VOCABULARY, 0, 0.0).to(device)
         optimizer, scheduler = code.make_optimizer(model, _SIZES["d_model"], _FACTOR, _WARMUP)
         watch = Watch(code.SimpleLossCompute(model.generator, criterion), listener)
-        train = watch.batches("train", lambda: (_BATCHES, _moved(code, device)))
+        train = watch.batches("train", lambda: (batches, _moved(code, device, batches)))
         for epoch in range(1, epochs + 1):
             model.train()
             loss, _ = code.run_epoch(train, model, watch, optimizer, scheduler, mode="train")
             right = _right(code, model, seed, device)
             seconds = time.perf_counter() - began
-            so_far = Copied(epoch * _BATCHES, epoch, seconds, float(loss), right)
+            so_far = Copied(epoch * batches, epoch, seconds, float(loss), right)
             told(so_far)
             if so_far.learnt:
                 break
     return so_far
 
 
-def _moved(code: Code, device: torch.device) -> Iterator[object]:
+def _moved(code: Code, device: torch.device, count: int) -> Iterator[object]:
     """An epoch's batches, on the device."""
-    for batch in code.data_gen(_VOCABULARY, _BATCH, _BATCHES, _LENGTH):
+    for batch in code.data_gen(_VOCABULARY, _BATCH, count, _LENGTH):
         src = batch.src.to(device)
         yield code.Batch(src, src.clone(), 0)
 

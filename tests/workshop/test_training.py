@@ -374,7 +374,9 @@ def test_a_long_sentence_is_drawn_too(run, toy, folder, tmp_path):
     pytest.importorskip("matplotlib", reason="needs the extra [plots]")
     toy()
     picture = tmp_path / "maps.png"
-    result = run("translate", "ein Mann " * 40, "--run", folder.root, "--maps", picture)
+    result = run(
+        "translate", "ein Mann " * 40, "--run", folder.root, "--beam", 1, "--maps", picture
+    )
     assert (result.status, result.err) == (0, "")
     assert picture.stat().st_size > 10_000
 
