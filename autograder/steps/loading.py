@@ -87,6 +87,7 @@ def ids(subject: Subject, draw: Draw) -> dict[str, Value]:
         every = [side.name(i) for row in rows for i in row]
         markers = ("<s>", "</s>")
         found[f"{name}_foreign"] = sorted(set(every) - {"word", "<unk>", "<blank>", *markers})
+        found[f"{name}_padded"] = "<blank>" in every
         found[f"{name}_repeated"] = [m for m in markers if every.count(m) > len(rows)]
     return found
 
@@ -110,13 +111,9 @@ def cut(subject: Subject, draw: Draw) -> dict[str, Value]:
 
 
 def tensors(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """The tensors' type and device."""
-    sides = Sides(draw, "tensors", [(2, 3), (4, 1)])
-    found: dict[str, Value] = {}
-    for name, device in (("dtype", "cpu"), ("device", "meta")):
-        batch = batch_of(subject, sides, device)
-        found[name] = [str(getattr(ids, name, None)).removeprefix("torch.") for ids in batch]
-    return found
+    """The tensors' type."""
+    batch = batch_of(subject, Sides(draw, "tensors", [(2, 3), (4, 1)]))
+    return {"dtype": [str(getattr(i, "dtype", None)).removeprefix("torch.") for i in batch]}
 
 
 def every(subject: Subject, draw: Draw) -> dict[str, Value]:
@@ -172,8 +169,10 @@ def shuffled(subject: Subject, draw: Draw) -> dict[str, Value]:
     default = [_drawn(subject, lengths, most, default=seed) for seed in (5, 5, 6)]
     longest = [[max(_length(i, lengths) for i in b) for b in batches if b] for batches in handed]
     ordered = [_drawn(subject, lengths, most, False, default=seed) for seed in (5, 6)]
+    same = handed[0] == ordered[0]
     return {
-        "by_length": any(sizes in (sorted(sizes), sorted(sizes)[::-1]) for sizes in longest),
+        "as_ordered": same,
+        "by_length": same or any(s in (sorted(s), sorted(s)[::-1]) for s in longest),
         "repeats": again == handed[0],
         "varies": handed[1] != handed[0],
         "default_repeats": default[0] == default[1],
@@ -186,6 +185,8 @@ def company(subject: Subject, draw: Draw) -> dict[str, Value]:
     """Whether sentences of equal length meet others when they are shuffled anew."""
     lengths, most = _lengths(draw)
     one, two = (_drawn(subject, lengths, most, own=seed) for seed in (1, 2))
+    if sorted(i for batch in one for i in batch) != list(range(len(lengths))):
+        return {"same_company": False}  # which indices there are is another check's matter
     return {"same_company": set(map(frozenset, one)) == set(map(frozenset, two))}
 
 

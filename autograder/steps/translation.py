@@ -88,7 +88,8 @@ def beam_one(subject: Subject, draw: Draw) -> dict[str, Value]:
     found: dict[str, Value] = {}
     for name, first, max_len in (("short", 4, 9), ("long", 7, 13), ("cut", 5, 3), ("fits", 6, 6)):
         found[name] = _greedy(subject, draw, name, first, max_len)
-    return found
+    _, search = _search(subject, draw, _CLEAR, 4)
+    return {**found, "unfinished": _first(search(1, 0.0))[1]}
 
 
 def best(subject: Subject, draw: Draw) -> dict[str, Value]:
@@ -107,17 +108,18 @@ def score(subject: Subject, draw: Draw) -> dict[str, Value]:
         ids, value = _first(search(*alpha))
         found[f"{name}_ids"] = table.told(ids)
         found[name] = value
-    _, search = _search(subject, draw, _CLEAR, 4)
-    found["unfinished"] = _first(search(1, 1.0))[1]
     return found
 
 
 def finished(subject: Subject, draw: Draw) -> dict[str, Value]:
     """The best hypothesis where sentences end at different times."""
+    table, search = _search(subject, draw, _OVERTAKEN, 13)
+    pairs = search(2, 0.6)
     return {
         "waits": _best(subject, draw, _SHORT, 3, 0.0),
         "goes_on": _best(subject, draw, _WORSE_FIRST, 3, 0.0),
-        "overtaken": _best(subject, draw, _OVERTAKEN, 2, 0.6),
+        "overtaken": table.told(_first(pairs)[0]),
+        "both": sorted(table.told(ids) for ids, _ in pairs),
     }
 
 
@@ -201,7 +203,7 @@ def maps(subject: Subject, draw: Draw) -> dict[str, Value]:
     model, given = _small_model(draw)
     model.eval()
     found = subject.attention_maps(model, *given)
-    return _held_against(found, model, given)
+    return _held_against(found, model.eval(), given)
 
 
 def maps_mode(subject: Subject, draw: Draw) -> dict[str, Value]:
@@ -214,7 +216,8 @@ def maps_mode(subject: Subject, draw: Draw) -> dict[str, Value]:
     again = subject.attention_maps(model, *given)
     found["evaluating_after"] = model.training
     for name in sorted(again):
-        found[f"{name}_same"] = apart(maps[name], again[name])
+        gap = apart(maps[name], again[name])
+        found[f"{name}_same"] = gap.abs().max().item() if isinstance(gap, Tensor) else gap
     return found
 
 
@@ -320,7 +323,7 @@ def _best(subject: Subject, draw: Draw, tree: Tree, beam: int, alpha: float) -> 
 
 def _bilingual(draw: Draw, tree: Tree) -> tuple[Table, tuple[Side, Side]]:
     """A model that says words of the second language, and both languages."""
-    source, target = Sides(draw, "translate", [(4, 12)], usual=False).both
+    source, target = Sides(draw, "translate", [(4, 12), (12, 4)], usual=False).both
     own = target.pipeline(target.texts[0])
     ids = {letter: target.vocabulary[word] for letter, word in zip("abcdefgh", own, strict=False)}
     ids["<unk>"] = target.vocabulary["<unk>"]

@@ -117,8 +117,7 @@ def batch_of(subject: Subject, sides: Sides, *more: Any) -> list[Any]:
         *(more or ("cpu",)),
     )
     src, tgt = made
-    meta = [ids if isinstance(ids, Tensor) and ids.is_meta else see(ids) for ids in (src, tgt)]
-    return meta
+    return [see(src), see(tgt)]
 
 
 def rows_of(ids: Value) -> Value:

@@ -44,22 +44,19 @@ class Table(nn.Module):
         self.ids = ids or dict(zip(letters, free, strict=False))
         self.ids = {**self.ids, _END: end}
         self.start = start
-        self.rows = {
-            tuple(self.ids[t] for t in beginning.split()): self._row(draw, beginning, row)
-            for beginning, row in tree.items()
-        }
-        self.other = self._row(draw, "other", {_END: 1.0})
+        every = {**tree, "other": {_END: 1.0}}
+        # No two of the unlikely tokens are alike, either.
+        rest = draw.uniform("table/rest", len(every), self.vocab) * _LEFT
+        rest[:, start] = _LEFT / 100
+        factors = draw.uniform("table/factors", len(every), 8, low=0.98, high=1.02)
+        for weights, row, factor in zip(rest, every.values(), factors.tolist(), strict=True):
+            for (letter, likelihood), f in zip(row.items(), factor, strict=False):
+                weights[self.ids[letter]] = likelihood * f
+        *rows, self.other = rest.log()
+        beginnings = [tuple(self.ids[t] for t in beginning.split()) for beginning in tree]
+        self.rows = dict(zip(beginnings, rows, strict=True))
         square = draw.normal("table/basis", self.vocab + 3, self.vocab + 3)
         self.basis = torch.linalg.qr(square)[0][:, : self.vocab]
-
-    def _row(self, draw: Draw, name: str, row: dict[str, float]) -> Tensor:
-        # No two of the unlikely ones are alike, either.
-        weights = draw.uniform(f"table/rest/{name}", self.vocab) * _LEFT
-        factors = draw.uniform(f"table/row/{name}", len(row), low=0.98, high=1.02)
-        for factor, (letter, likelihood) in zip(factors, row.items(), strict=True):
-            weights[self.ids[letter]] = likelihood * factor
-        weights[self.start] = _LEFT / 100
-        return weights.log()
 
     def encode(self, src: Tensor, src_mask: Tensor | None) -> Tensor:
         """Turn ids (B, S) into memory (B, S, d_model)."""
