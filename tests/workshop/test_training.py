@@ -370,6 +370,7 @@ def test_nothing_trained_names_the_command_that_trains(run, tmp_path, monkeypatc
     assert "autograder train translate" in complaint(run("translate", "Ein Hund."))
 
 
+@pytest.mark.slow
 def test_a_long_sentence_is_drawn_too(run, toy, folder, tmp_path):
     pytest.importorskip("matplotlib", reason="needs the extra [plots]")
     toy()
