@@ -18,8 +18,8 @@ from autograder.core.given import REFERENCE, only_given
 from autograder.core.observation import Observation, encode
 from autograder.core.probing import Errors, observe
 from autograder.core.ready_made import watched
-from autograder.core.step import Step, given_to
 from autograder.core.subject import Source, load, raised
+from autograder.core.task import Task
 
 with suppress(ImportError):  # there is none on Windows, and no fork either
     import resource
@@ -45,24 +45,26 @@ class Limits:
 
 @dataclass(frozen=True)
 class Job:
-    """One source, the step it is for, the probes to run (by name) and the seed they draw from.
+    """One source, the task it is for, the probes to run (by name) and the seed they draw from.
 
     `own` are the learner's files (slug -> source, in the steps' order) whose pieces the source is
     given, in the place of the reference's.
     """
 
     source: Source
-    step: Step
+    task: Task
     probes: tuple[str, ...]
     seed: int
     own: Mapping[str, Source] = field(default_factory=dict)
 
 
-def prepare(step: Step) -> None:
+def prepare(task: Task) -> None:
     """Do once what every child would have to do for itself: imports, a first use of the encoder."""
-    step.probes  # noqa: B018
+    task.load_probes()
     encode(Observation({"warm": torch.zeros(1)}))
-    with only_given(given_to(step)):  # imports them; behind a wall no file of theirs can be read
+    with only_given(
+        task.given, task.names
+    ):  # imports them; behind a wall no file of theirs can be read
         pass
 
 
@@ -73,12 +75,14 @@ def observations(
 
     `through` as in `observe`.
     """
-    with only_given(given_to(job.step)) as offer, watched(job.step.ready_made) as used:
+    task = job.task
+    probes = task.load_probes()
+    with only_given(task.given, task.names) as offer, watched(task.ready_made) as used:
         try:
             for slug, own in job.own.items():
                 load(own, f"{REFERENCE}.{slug}")
                 offer(slug, sys.modules[f"{REFERENCE}.{slug}"])
-            subject = load(job.source, job.step.slug, job.step.allowed)
+            subject = load(job.source, task.slug, task.allowed)
         except through:
             raise
         except BaseException as e:
@@ -86,7 +90,7 @@ def observations(
             return
         yield Observation()
         for name in job.probes:
-            seen = observe(job.step.probes[name], subject, Draw(job.seed), through)
+            seen = observe(probes[name], subject, Draw(job.seed), through)
             if used:
                 seen.terms["ready_made"] = list(used)
             yield seen

@@ -16,6 +16,7 @@ from autograder.core.observation import Observation, Raised
 from autograder.core.running import Lost, Seen, run
 from autograder.core.step import Check, Step
 from autograder.core.subject import Source
+from autograder.core.task import Task
 from autograder.core.verdict import CheckVerdict, Finding, State, Verdict
 
 
@@ -47,7 +48,7 @@ def grade(
         checks, printed = _unloaded(step, source.problem), ""
     else:
         exports = {c.probe: c.export for c in step.checks}
-        job = Job(source, step, tuple(exports), seed, own or {})
+        job = Job(source, Task.of(step), tuple(exports), seed, own or {})
         seen = run(job, exports, limits=limits, walls=walls, in_process=in_process)
         checks, printed = _verdicts(step, seen, seed), seen.printed
     seconds = time.perf_counter() - started

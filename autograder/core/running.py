@@ -7,9 +7,9 @@ import os
 import select
 import signal
 import time
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Literal
 
 from autograder.core.child import (
@@ -18,11 +18,9 @@ from autograder.core.child import (
     Job,
     Limits,
     Wall,
-    mapped,
     observations,
-    prepare,
-    work,
 )
+from autograder.core.forked import Forked, Process, Start
 from autograder.core.observation import Malformed, Observation, decode, frame_length
 from autograder.core.settings import put_back
 
@@ -56,6 +54,7 @@ def run(
     *,
     limits: Limits | None = None,
     walls: Sequence[Wall] = (),
+    start: Start | None = None,
     in_process: bool = False,
 ) -> Seen:
     """Load the job's source and run its probes.
@@ -68,17 +67,19 @@ def run(
         exports: the export each probe exercises.
         limits: seconds and bytes; whatever happens, `limits.step` seconds end it.
         walls: set up in the child before learners' code (see `child.work`).
+        start: what starts a process for the job, in the place of a fork of this one.
         in_process: no child, no limits: for a debugger, or where the system cannot fork.
     """
-    if in_process or not can_fork():
+    if in_process or not (start or can_fork()):
         return _here(job)
     limits = limits or Limits()
-    prepare(job.step)
+    start = start or partial(Forked, walls=walls)
     deadline = time.monotonic() + limits.step
     seen: Seen | None = None
     todo = list(job.probes)
     while True:
-        part = _Child(replace(job, probes=tuple(todo)), limits, walls).seen(deadline)
+        part_of_it = replace(job, probes=tuple(todo))
+        part = _Reading(start(part_of_it, limits), part_of_it, limits).seen(deadline)
         if seen is None:
             seen = part
         else:
@@ -109,31 +110,14 @@ def _here(job: Job) -> Seen:
     return seen
 
 
-class _Child:
-    """One forked child, read until it has answered everything, died, or used up its time."""
+class _Reading:
+    """One process, read until it has answered everything, died, or used up its time."""
 
-    def __init__(self, job: Job, limits: Limits, walls: Sequence[Wall]) -> None:
-        self.job, self.limits = job, limits
-        self.status: int | None = None
+    def __init__(self, process: Process, job: Job, limits: Limits) -> None:
+        self.process, self.job, self.limits = process, job, limits
         self.buffer = bytearray()
         self.printed = bytearray()
-        self.result, result = os.pipe()
-        self.log, log = os.pipe()
-        base = mapped()
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter(
-                    "ignore", DeprecationWarning
-                )  # threads of BLAS: the child uses none
-                self.pid = os.fork()
-            if not self.pid:
-                work(job, result, log, limits, base, walls)
-        except OSError:  # no process to be had
-            self._close()
-            raise
-        finally:
-            os.close(result)
-            os.close(log)
+        self.result, self.log = process.result, process.log
 
     def seen(self, deadline: float) -> Seen:
         """What came of loading and of each probe, up to the first that was lost."""
@@ -175,7 +159,9 @@ class _Child:
     def _read(self, deadline: float) -> bool:
         """Take what has come; False when time is over or there will be no more."""
         while (left := deadline - time.monotonic()) > 0:
-            gone = self._gone()  # asked first: what it has written is then all there
+            gone = (
+                self.process.status() is not None
+            )  # asked first: what it has written is then all there
             ready = _ready([self.result, self.log], 0 if gone else min(left, 0.1))
             if self.log in ready:
                 self._read_log()
@@ -199,38 +185,24 @@ class _Child:
         while self.log >= 0 and time.monotonic() < until and _ready([self.log], 0):
             self._read_log()
 
-    def _gone(self) -> bool:
-        if self.status is None:
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            self.status = status if pid else None
-        return self.status is not None
-
     def _death(self) -> Lost:
         """How it ended; it has a moment for that."""
         patience = time.monotonic() + 0.3
-        while not self._gone() and time.monotonic() < patience:
+        while (status := self.process.status()) is None and time.monotonic() < patience:
             time.sleep(0.002)
-        if self.status is None:
+        if status is None:
             return Lost("malformed", "it goes on, and will say nothing more")
-        if os.WIFSIGNALED(self.status):
-            return Lost("signal", _name(os.WTERMSIG(self.status)))
-        code = os.WEXITSTATUS(self.status)
+        if os.WIFSIGNALED(status):
+            return Lost("signal", _name(os.WTERMSIG(status)))
+        code = os.WEXITSTATUS(status)
         if code == OUT_OF_MEMORY:
             return Lost("memory")
         return Lost("malformed", "none") if code == FAILED else Lost("exit", str(code))
 
     def _end(self) -> None:
-        """Stop the child and what it has started in its process group; read its last prints."""
-        if not self._gone():
-            os.kill(self.pid, signal.SIGKILL)
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.pid, signal.SIGKILL)
-        if self.status is None:
-            self.status = os.waitpid(self.pid, 0)[1]
+        """Stop it; read its last prints."""
+        self.process.end()
         self._read_prints(until=time.monotonic() + 0.02)
-        self._close()
-
-    def _close(self) -> None:
         os.close(self.result)
         if self.log >= 0:
             os.close(self.log)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -115,8 +115,7 @@ class Step:
     @cached_property
     def probes(self) -> dict[str, Probe]:
         """The step's probes by name; imports torch."""
-        module = importlib.import_module(f"autograder.steps.{self.slug}")
-        return {name: getattr(module, name) for name in dict.fromkeys(c.probe for c in self.checks)}
+        return probes_of(self.slug, dict.fromkeys(c.probe for c in self.checks))
 
     @property
     def solution(self) -> Path:
@@ -161,6 +160,12 @@ def find_step(name: str | int) -> Step:
         if (match and step.number == int(match[1])) or step.slug == name:
             return step
     raise NoSuchStep(f"no step {name!r}; there are {', '.join(s.name for s in all_steps())}")
+
+
+def probes_of(slug: str, names: Iterable[str]) -> dict[str, Probe]:
+    """Those probes of the step of that slug, by name; imports torch."""
+    module = importlib.import_module(f"autograder.steps.{slug}")
+    return {name: getattr(module, name) for name in names}
 
 
 def given_to(step: Step) -> dict[str, str]:

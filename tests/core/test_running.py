@@ -19,6 +19,7 @@ from autograder.core.observation import Observation, encode
 from autograder.core.running import Lost, run
 from autograder.core.step import find_step
 from autograder.core.subject import Source
+from autograder.core.task import Task
 from autograder.core.verdict import Verdict
 
 Graded = Callable[..., Verdict]
@@ -29,7 +30,7 @@ EXPORTS = {c.probe: c.export for c in STEP.checks}
 
 
 def job(text: str, seed: int = 1) -> Job:
-    return Job(Source(text, "feed_forward.py"), STEP, tuple(EXPORTS), seed)
+    return Job(Source(text, "feed_forward.py"), Task.of(STEP), tuple(EXPORTS), seed)
 
 
 def test_child_and_this_process_see_the_same(network: Network) -> None:

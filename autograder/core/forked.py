@@ -1,0 +1,84 @@
+"""A child forked off a process that has torch loaded: two pipes to read, and how it ended."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from autograder.core.child import Job, Limits, Wall, mapped, prepare, work
+
+
+class Process(Protocol):
+    """One run of learners' code. Whoever has started it reads both pipes, and ends it once.
+
+    Attributes:
+        result, log: descriptors that frames and prints are read from; the reader closes them.
+    """
+
+    result: int
+    log: int
+
+    def status(self) -> int | None:
+        """How it ended, as `os.waitpid` tells it; None while it goes on."""
+
+    def end(self) -> int:
+        """Stop it, and all that it has started in its process group; how it ended."""
+
+
+Start = Callable[[Job, Limits], Process]
+
+
+class Forked:
+    """A child of this very process.
+
+    Raises:
+        OSError: there is no process to be had.
+    """
+
+    def __init__(self, job: Job, limits: Limits, walls: Sequence[Wall] = ()) -> None:
+        prepare(job.task)
+        self._status: int | None = None
+        self.result, result = os.pipe()
+        self.log, log = os.pipe()
+        base = mapped()
+        try:
+            with warnings.catch_warnings():
+                # Threads of BLAS: the child uses none.
+                warnings.simplefilter("ignore", DeprecationWarning)
+                self._pid = os.fork()
+            if not self._pid:
+                work(job, result, log, limits, base, walls)
+        except OSError:
+            os.close(self.result)
+            os.close(self.log)
+            raise
+        finally:
+            os.close(result)
+            os.close(log)
+
+    def status(self) -> int | None:
+        """See `Process`."""
+        if self._status is None:
+            pid, status = os.waitpid(self._pid, os.WNOHANG)
+            self._status = status if pid else None
+        return self._status
+
+    def end(self) -> int:
+        """See `Process`."""
+        gone = self.status() is not None
+        kill(self._pid, gone)
+        if self._status is None:
+            self._status = os.waitpid(self._pid, 0)[1]
+        return self._status
+
+
+def kill(pid: int, gone: bool) -> None:
+    """Kill a child and its process group; the child itself unless it is `gone`."""
+    if not gone:
+        os.kill(pid, signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
