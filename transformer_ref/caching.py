@@ -66,6 +66,7 @@ class CachedDecoder:
     def __init__(self, model: Any, memory: Tensor, src_mask: Tensor | None) -> None:
         self._model = model
         self._layers = [_CachedLayer(layer, memory) for layer in self._model.decoder.layers]
+        self.device = memory.device
         self._src_mask = src_mask
         self._one_source = memory.size(0) == 1  # It serves any number of rows.
         self._length = 0

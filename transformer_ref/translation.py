@@ -60,26 +60,11 @@ def beam_search(
     decoder = (CachedDecoder if can_cache(model) else _PlainDecoder)(model, memory, src_mask)
     kept = [_Hypothesis([start_symbol], 0.0)]
     for _ in range(max_len - 1):
-        candidates = [hypothesis for hypothesis in kept if hypothesis.ended]
+        waiting = [hypothesis for hypothesis in kept if hypothesis.ended]
         growing = [hypothesis for hypothesis in kept if not hypothesis.ended]
         if not growing:
             break
-        decoder.select(torch.tensor([hypothesis.row for hypothesis in growing], device=src.device))
-        last_ids = torch.tensor([hypothesis.ids[-1] for hypothesis in growing], device=src.device)
-        log_probs = decoder.step(last_ids)
-        # More than `beam` continuations of one hypothesis cannot all stay.
-        best = log_probs.topk(min(beam, log_probs.size(-1)), dim=-1)
-        found = zip(growing, best.indices.tolist(), best.values.tolist(), strict=True)
-        for row, (hypothesis, ids, values) in enumerate(found):
-            for index, value in zip(ids, values, strict=True):
-                candidates.append(
-                    _Hypothesis(
-                        [*hypothesis.ids, index],
-                        hypothesis.log_p + value,
-                        index == end_symbol,
-                        row,
-                    )
-                )
+        candidates = waiting + _continued(growing, decoder, end_symbol, beam)
         kept = sorted(candidates, key=lambda it: it.score(alpha), reverse=True)[:beam]
     return [(hypothesis.ids, hypothesis.score(alpha)) for hypothesis in kept]
 
@@ -98,12 +83,30 @@ class _Hypothesis:
         return self.log_p / ((5 + length) / 6) ** alpha
 
 
+def _continued(
+    growing: list[_Hypothesis], decoder: "CachedDecoder | _PlainDecoder", end_symbol: int, beam: int
+) -> list[_Hypothesis]:
+    """Extend each hypothesis by its `beam` most probable ids: no more of its can stay."""
+    device = decoder.device
+    decoder.select(torch.tensor([hypothesis.row for hypothesis in growing], device=device))
+    last_ids = torch.tensor([hypothesis.ids[-1] for hypothesis in growing], device=device)
+    log_probs = decoder.step(last_ids)
+    best = log_probs.topk(min(beam, log_probs.size(-1)), dim=-1)
+    found = zip(growing, best.indices.tolist(), best.values.tolist(), strict=True)
+    return [
+        _Hypothesis([*hypothesis.ids, index], hypothesis.log_p + value, index == end_symbol, row)
+        for row, (hypothesis, ids, values) in enumerate(found)
+        for index, value in zip(ids, values, strict=True)
+    ]
+
+
 class _PlainDecoder:
     """What `CachedDecoder` does, for one sentence and any model: each step computes everything."""
 
     def __init__(self, model: Any, memory: Tensor, src_mask: Tensor | None) -> None:
         self._model, self._memory, self._src_mask = model, memory, src_mask
-        self._ys = torch.empty(1, 0, dtype=torch.int64, device=memory.device)
+        self.device = memory.device
+        self._ys = torch.empty(1, 0, dtype=torch.int64, device=self.device)
 
     def step(self, ids: Tensor) -> Tensor:
         self._ys = torch.cat((self._ys, ids.unsqueeze(1)), dim=1)
