@@ -36,13 +36,14 @@ def form(subject: Subject, draw: Draw) -> dict[str, Value]:
     if not isinstance(seen, Tensor):
         return {"kind": kind_of(seen)}
     start, _ = _symbols(draw)
-    begins = bool(seen.numel()) and seen.flatten()[0].item() == start
-    return {
+    first = seen.flatten()[0].item() if seen.numel() else None
+    found: dict[str, Value] = {
         "kind": "tensor",
         "dims": seen.dim(),
         "dtype": str(seen.dtype).removeprefix("torch."),
-        "begins": begins,
+        "begins": first == start,
     }
+    return found if first == start else {**found, "first": first}
 
 
 def length(subject: Subject, draw: Draw) -> dict[str, Value]:

@@ -12,8 +12,8 @@ from autograder.core.draw import Draw
 HEEDS = ("source", "target")  # which masks a toy can be made to depend on
 PAD = 3  # the id that fills up short sources
 _PRIME = 65521  # what is below it is exact in float32, and two sums are seldom alike
-_CLASSES = 29  # what a position can want to say; 0 is the end
-_WIDTH = 31  # d_model; no vocabulary is as large
+_CLASSES = 59  # what a position can want to say; 0 is the end
+_WIDTH = 61  # d_model; no vocabulary is as large
 
 
 class Translator(nn.Module):
@@ -38,6 +38,9 @@ class Translator(nn.Module):
         self.weight = nn.Parameter(torch.ones(1))
         self.factors = draw.permutation("toy/factors", 250) + 1
         table = draw.normal("toy/table", _CLASSES, vocab_size(draw))
+        words = draw.permutation("toy/words", table.size(1))
+        words = words[(words != start) & (words != end)][:_CLASSES]
+        table[torch.arange(_CLASSES), words] += 9.0  # each class has a word of its own
         table[:, start], table[:, end] = -9.0, -8.0
         table[0, end] = 9.0
         self.table = torch.cat([table, table.new_zeros(_WIDTH - _CLASSES, table.size(1))])
@@ -100,7 +103,7 @@ class Translator(nn.Module):
 
 def vocab_size(draw: Draw) -> int:
     """How many ids there are."""
-    return draw.pick("toy/vocab", (37, 41, 43))
+    return draw.pick("toy/vocab", (67, 71, 73))
 
 
 def length_of(src: Tensor) -> Tensor:
