@@ -82,7 +82,8 @@ class Tier:
         if not self.number:
             return (settle,)
         stays = landlock.Open(visible.readable(), visible.devices(), scratch)
-        own = (partial(bubblewrap.private, scratch, visible.kit()),) if self.number == 2 else ()
+        hidden = [folder for folder in visible.kit() if folder.is_dir()]
+        own = (partial(bubblewrap.private, scratch, hidden),) if self.number == 2 else ()
         return (
             process.modest,
             *own,
