@@ -162,20 +162,30 @@ def _call(
 def _written(
     subject: Subject, draw: Draw, toy: Translator, src: Tensor, max_len: int, *end: int
 ) -> Value:
-    """int64 (B, L): what follows the start symbol, whatever holds it; or what is no ids at all."""
-    result = _call(subject, draw, toy, src, max_len, *end)
-    if isinstance(result, list | tuple):
-        result = _listed(result)
-    seen = see(result)
+    """int64 (B, L): what follows the start symbol, whatever holds it; or what is no ids at all.
+
+    Where a result begins with another id, it is dropped if it also stands there before any word is
+    asked for; else it is a word, and the start symbol is missing.
+    """
+    ids = _ids(_call(subject, draw, toy, src, max_len, *end))
+    if not isinstance(ids, Tensor):
+        return ids
+    start, _ = _symbols(draw)
+    if not (ids.size(1) and bool((ids[:, 0] == start).all())):
+        empty = _ids(_call(subject, draw, toy, src, 1))
+        if not isinstance(empty, Tensor) or not empty.size(1):
+            return ids
+    return ids[:, 1:]
+
+
+def _ids(result: Any) -> Value:
+    """int64 (B, L), whatever holds it; or what is no ids at all."""
+    seen = see(_listed(result) if isinstance(result, list | tuple) else result)
     if not isinstance(seen, Tensor):
         return seen
     ids = seen.round().long() if seen.is_floating_point() else seen.long()
     ids = ids[None] if ids.dim() == 1 else ids
-    if ids.dim() != 2:
-        return Odd(f"tensor {tuple(ids.shape)}")
-    start, _ = _symbols(draw)
-    begins = ids.size(1) > 0 and bool((ids[:, 0] == start).all())
-    return ids[:, 1:] if begins else ids
+    return ids if ids.dim() == 2 else Odd(f"tensor {tuple(ids.shape)}")
 
 
 def _listed(result: Sequence[Any]) -> Any:

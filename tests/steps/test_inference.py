@@ -288,7 +288,7 @@ UNKNOWN: dict[str, tuple[tuple[str, ...], set[str]]] = {
     ),
     "a list of ids": (("return ys", "return ys.tolist()"), {"form"}),
     "a sentence of its own": (("return ys", "return ys[:, :1]"), {"tokens", "length", "stops"}),
-    "ids one too high": (("return ys", "return ys + 1"), {"tokens", "form", "length", "stops"}),
+    "ids one too high": (("return ys", "return ys + 1"), {"tokens", "form", "stops"}),
 }
 
 
