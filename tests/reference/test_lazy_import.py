@@ -10,6 +10,7 @@ import pytest
 import transformer_ref
 
 EXPORTS = {
+    "Batch",
     "Decoder",
     "DecoderLayer",
     "Embeddings",
@@ -17,15 +18,35 @@ EXPORTS = {
     "EncoderDecoder",
     "EncoderLayer",
     "Generator",
+    "LabelSmoothing",
     "LayerNorm",
     "MultiHeadedAttention",
     "PositionalEncoding",
     "PositionwiseFeedForward",
+    "SimpleLossCompute",
     "SublayerConnection",
+    "TrainState",
+    "Vocabulary",
     "attention",
+    "attention_maps",
+    "batches_by_length",
+    "beam_search",
+    "build_vocabulary",
     "clones",
+    "collate_batch",
+    "data_gen",
+    "greedy_decode",
+    "load_checkpoint",
     "make_model",
+    "make_optimizer",
+    "make_std_mask",
+    "rate",
+    "run_epoch",
+    "save_checkpoint",
     "subsequent_mask",
+    "tokenize",
+    "train_model",
+    "translate",
 }
 
 
