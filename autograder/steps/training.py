@@ -6,6 +6,7 @@ Whatever is written goes to a temporary folder, which is removed.
 from __future__ import annotations
 
 import contextlib
+import operator
 import os
 from typing import Any
 
@@ -30,7 +31,9 @@ def saved(subject: Subject, draw: Draw) -> dict[str, Value]:
     state, other = _state(draw, "saved"), _state(draw, "other")
     with temporary_folder() as folder:
         subject.save_checkpoint(folder / "state.pt", **state)
-        found: dict[str, Value] = {"files": sorted(os.listdir(folder))}
+        names = os.listdir(folder)
+        more = len(set(names) - {"state.pt"})
+        found: dict[str, Value] = {"written": "state.pt" in names, "others": more}
         found |= _content("saved", read(folder / "state.pt"))
         subject.save_checkpoint(str(folder / "state.pt"), **other)
         return {**found, **_content("over", read(folder / "state.pt"))}
@@ -152,6 +155,7 @@ def stopped(subject: Subject, draw: Draw) -> dict[str, Value]:
         return {
             "epochs_saved": list(training.found),
             "epoch_left": last.get("epoch"),
+            "instead": [] if last else sorted(os.listdir(folder)),
             "as_saved": replaced == _replaces(subject),
         }
 
@@ -206,11 +210,13 @@ def start(subject: Subject, draw: Draw) -> dict[str, Value]:
         attempt(lambda: new.run(subject, folder / "a", epochs=1, resume=True))
         again.run(subject, folder / "a", epochs=1)
         first.run(subject, folder / "b", epochs=2)
+        before = weights_in(read(folder / "b" / "best.pt"))
         worse.run(subject, folder / "b", epochs=4, resume=True)
+        after = weights_in(read(folder / "b" / "best.pt"))
         return {
             "nothing_yet": new.passes("train"),
             "not_asked": again.passes("train"),
-            "best_kept": first.epoch_of(weights_in(read(folder / "b" / "best.pt"))),
+            "best_kept": _equal(before, after),
         }
 
 
@@ -254,8 +260,8 @@ def _replaces(subject: Subject) -> bool:
 def _numbers(entries: Any, key: str) -> Value:
     """A value of each entry of a history, or what stands in the place of one."""
     try:
-        return [int(entry[key]) for entry in entries]
-    except (TypeError, KeyError, ValueError):
+        return [operator.index(entry[key]) for entry in entries]
+    except (TypeError, KeyError):
         return see(entries)
 
 
@@ -275,6 +281,12 @@ def _both(entries: Any) -> Value:
     parts = [_losses(entries, key) for key in ("train_loss", "valid_loss")]
     tensors = [part for part in parts if isinstance(part, Tensor)]
     return torch.stack(tensors) if len(tensors) == 2 else Odd("no losses")
+
+
+def _equal(one: Tensor | None, two: Tensor | None) -> bool:
+    if one is None or two is None:
+        return one is two
+    return one.shape == two.shape and torch.equal(one, two)
 
 
 def _apart(one: Value, two: Value) -> Value:

@@ -1,0 +1,325 @@
+"""Step 17: checkpoints and trainings written in many ways, right and wrong."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from autograder.core.grading import grade
+from autograder.core.step import find_step
+from autograder.core.subject import Source
+from autograder.core.verdict import Verdict
+
+STEP = find_step(17)
+
+TOP = """
+import copy
+import io
+import os
+import tempfile
+from pathlib import Path
+
+import torch
+
+from transformer_ref import run_epoch
+
+"""
+SAVE = """
+def save_checkpoint(path, **state):
+    part = f"{path}.part"
+    try:
+        torch.save(state, part)
+        os.replace(part, path)
+    except BaseException:
+        if os.path.exists(part):
+            os.remove(part)
+        raise
+
+"""
+LOAD = """
+def load_checkpoint(path):
+    return torch.load(path, map_location="cpu", weights_only=True)
+
+"""
+TRAIN = """
+def train_model(
+    model, train_batches, valid_batches, loss_compute, optimizer, scheduler, epochs, folder,
+    accum_iter=1, resume=False,
+):
+    os.makedirs(folder, exist_ok=True)
+    last, best = os.path.join(folder, "last.pt"), os.path.join(folder, "best.pt")
+    history, start, record = [], 0, float("inf")
+    if resume and os.path.isfile(last):
+        saved = load_checkpoint(last)
+        model.load_state_dict(saved["model"])
+        optimizer.load_state_dict(saved["optimizer"])
+        scheduler.load_state_dict(saved["scheduler"])
+        history, start, record = saved["history"], saved["epoch"], saved["record"]
+        torch.random.set_rng_state(saved["rng"])
+    for epoch in range(start, epochs):
+        learned, _ = run_epoch(
+            train_batches, model, loss_compute, optimizer, scheduler, "train", accum_iter
+        )
+        checked, _ = run_epoch(valid_batches, model, loss_compute, None, None, mode="eval")
+        history.append(
+            {"epoch": epoch + 1, "train_loss": float(learned), "valid_loss": float(checked)}
+        )
+        better = checked < record
+        record = min(record, float(checked))
+        parts = dict(
+            model=model.state_dict(),
+            optimizer=optimizer.state_dict(),
+            scheduler=scheduler.state_dict(),
+            epoch=epoch + 1,
+            history=history,
+            rng=torch.random.get_rng_state(),
+            record=record,
+        )
+        save_checkpoint(last, **parts)
+        if better:
+            save_checkpoint(best, **parts)
+    return history
+
+"""
+SAVES = {
+    "17 bytes first, a temporary file of its own": """
+def save_checkpoint(path, **state):
+    path = Path(path)
+    buffer = io.BytesIO()
+    torch.save(state, buffer)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(buffer.getvalue())
+        Path(name).replace(path)
+    except Exception:
+        os.unlink(name)
+        raise
+""",
+    "17 a folder beside it": """
+def save_checkpoint(path, **state):
+    path = os.fspath(path)
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(path) or ".") as folder:
+        name = os.path.join(folder, "new")
+        torch.save(dict(state), name)
+        os.rename(name, path)
+""",
+}
+LOADS = {
+    "17 an open file": """
+def load_checkpoint(path):
+    with open(path, "rb") as file:
+        state = torch.load(file, map_location=torch.device("cpu"), weights_only=True)
+    return dict(state)
+""",
+    "17 the default, which is safe": """
+def load_checkpoint(path):
+    return torch.load(path)
+""",
+}
+TRAINS = {
+    "17 the best kept in the history": """
+def train_model(
+    model, train_batches, valid_batches, loss_compute, optimizer, scheduler, epochs, folder,
+    accum_iter=1, resume=False,
+):
+    folder = Path(folder)
+    folder.mkdir(exist_ok=True, parents=True)
+    history = []
+    try:
+        if resume:
+            history = restore(folder / "last.pt", model, optimizer, scheduler)
+    except FileNotFoundError:
+        pass
+    while len(history) < epochs:
+        losses = {}
+        model.train()
+        losses["train_loss"] = float(
+            run_epoch(
+                train_batches, model, loss_compute, optimizer, scheduler, accum_iter=accum_iter
+            )[0]
+        )
+        model.eval()
+        with torch.no_grad():
+            losses["valid_loss"] = float(
+                run_epoch(valid_batches, model, loss_compute, optimizer, scheduler, "eval")[0]
+            )
+        history = [*history, {"epoch": len(history) + 1, **losses}]
+        if all(losses["valid_loss"] < before["valid_loss"] for before in history[:-1]):
+            save_checkpoint(folder / "best.pt", model=copy.deepcopy(model.state_dict()))
+        save_checkpoint(
+            str(folder / "last.pt"),
+            model=model.state_dict(),
+            optimizer=optimizer.state_dict(),
+            scheduler=scheduler.state_dict(),
+            epoch=len(history),
+            history=history,
+            rng=torch.get_rng_state(),
+        )
+    return history
+
+
+def restore(path, model, optimizer, scheduler):
+    state = load_checkpoint(path)
+    for name, part in (("model", model), ("optimizer", optimizer), ("scheduler", scheduler)):
+        part.load_state_dict(state[name])
+    torch.set_rng_state(state["rng"])
+    return list(state["history"])
+""",
+}
+WHOLE = {"17 plain": TOP + SAVE + LOAD + TRAIN}
+for name, part in SAVES.items():
+    WHOLE[name] = TOP + part + LOAD + TRAIN
+for name, part in LOADS.items():
+    WHOLE[name] = TOP + SAVE + part + TRAIN
+for name, part in TRAINS.items():
+    WHOLE[name] = TOP + SAVE + LOAD + part
+
+HONEST = WHOLE
+
+# Mistakes planted in the code above, by hand: what is replaced.
+PLANTED: dict[str, list[tuple[str, str]]] = {
+    "checkpoint-in-place": [
+        ("torch.save(state, part)", "torch.save(state, path)"),
+        ("        os.replace(part, path)\n", ""),
+    ],
+    "checkpoint-debris": [("            os.remove(part)\n", "            pass\n")],
+    "checkpoint-error-swallowed": [
+        ("            os.remove(part)\n        raise\n", "            os.remove(part)\n")
+    ],
+    "checkpoint-stays-temporary": [("        os.replace(part, path)\n", "")],
+    "load-model-only": [("weights_only=True)", 'weights_only=True)["model"]')],
+    "epochs-accumulation-forgotten": [('"train", accum_iter', '"train"')],
+    "epochs-validated-on-train": [("run_epoch(valid_batches", "run_epoch(train_batches")],
+    "epochs-from-zero": [('{"epoch": epoch + 1', '{"epoch": epoch')],
+    "epochs-losses-swapped": [
+        (
+            '"train_loss": float(learned), "valid_loss": float(checked)',
+            '"train_loss": float(checked), "valid_loss": float(learned)',
+        )
+    ],
+    "files-elsewhere": [('os.path.join(folder, "best.pt")', '"best.pt"')],
+    "files-folder-not-made": [("    os.makedirs(folder, exist_ok=True)\n", "")],
+    "files-saved-at-the-end": [
+        (
+            "        save_checkpoint(last",
+            "        if epoch + 1 == epochs:\n            save_checkpoint(last",
+        )
+    ],
+    "best-by-train": [
+        ("checked < record", "learned < record"),
+        ("float(checked))\n        parts", "float(learned))\n        parts"),
+    ],
+    "best-is-last": [("        if better:", "        if True:")],
+    "best-is-first": [("        if better:", "        if epoch == 0:")],
+    "best-beats-the-epoch-before": [("min(record, float(checked))", "float(checked)")],
+    "best-forgotten": [(', saved["record"]', ', float("inf")')],
+    "resume-never": [("if resume and", "if False and")],
+    "resume-always": [("if resume and", "if")],
+    "resume-needs-file": [(" and os.path.isfile(last)", "")],
+    "resume-model-forgotten": [('        model.load_state_dict(saved["model"])\n', "")],
+    "resume-optimizer-forgotten": [('        optimizer.load_state_dict(saved["optimizer"])\n', "")],
+    "resume-scheduler-forgotten": [('        scheduler.load_state_dict(saved["scheduler"])\n', "")],
+    "resume-rng-forgotten": [('        torch.random.set_rng_state(saved["rng"])\n', "")],
+    "resume-epochs-more": [("range(start, epochs)", "range(start, start + epochs)")],
+    "resume-history-lost": [
+        ('saved["history"], saved["epoch"], saved["record"]', '[], saved["epoch"], record')
+    ],
+}
+
+# Wrong in ways the catalogue does not hold.
+UNKNOWN = {
+    "every second epoch": [("range(start, epochs)", "range(start, epochs, 2)")],
+    "losses rounded": [("float(checked)}", "round(float(checked))}")],
+    "the best two epochs late": [("        if better:", "        if better and epoch > 1:")],
+    "seeds of its own": [("    for epoch in", "    torch.manual_seed(0)\n    for epoch in")],
+    "the file grows": [("torch.save(state, part)", "torch.save({**state, 'epoch': 7}, part)")],
+    "the rate is cut": [
+        ("        better =", "        optimizer.param_groups[0]['lr'] *= 0.5\n        better =")
+    ],
+    "a name in capitals": [('"last.pt"', '"LAST.PT"')],
+    "trained twice": [
+        (
+            "        checked, _",
+            "        run_epoch(train_batches, model, loss_compute,"
+            " optimizer, scheduler)\n        checked, _",
+        )
+    ],
+    "history of strings": [('"epoch": epoch + 1, "train', '"epoch": str(epoch + 1), "train')],
+    "half of the history": [("    return history", "    return history[1:]")],
+    "nothing returned": [("    return history\n", "")],
+}
+BASE = WHOLE["17 plain"]
+
+
+def graded(text: str, seed: int = 3) -> Verdict:
+    return grade(STEP, Source(text, "training.py"), seed=seed)
+
+
+def edited(edits: list[tuple[str, str]]) -> str:
+    text = BASE
+    for find, replace in edits:
+        assert find in text, find
+        text = text.replace(find, replace)
+    return text
+
+
+def failed(verdict: Verdict, *, advice: bool = False) -> set[str]:
+    return {c.check for c in verdict.checks if c.state != "passed" and (c.max_points or advice)}
+
+
+def named(verdict: Verdict) -> set[str]:
+    return {slug for c in verdict.checks for slug in c.misconceptions}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_right_code_gets_full_marks_and_no_remark(name: str) -> None:
+    verdict = graded(WHOLE[name])
+    assert failed(verdict, advice=True) == set()
+    assert verdict.points == 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("slug", PLANTED)
+def test_a_planted_mistake_is_named_and_nothing_else_is(slug: str) -> None:
+    verdict = graded(edited(PLANTED[slug]))
+    assert named(verdict) == {slug}
+    assert verdict.points < 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_what_the_catalogue_does_not_hold_gets_no_name(name: str) -> None:
+    verdict = graded(edited(UNKNOWN[name]))
+    assert verdict.points < 10
+    assert named(verdict) == set()
+
+
+@pytest.mark.parametrize("slug", ["checkpoint-in-place", "resume-rng-forgotten", "best-is-last"])
+def test_some_planted_mistakes_are_named(slug: str) -> None:
+    assert named(graded(edited(PLANTED[slug]))) == {slug}
+
+
+def test_a_mistake_in_saving_costs_saving_only() -> None:
+    text = edited(PLANTED["checkpoint-in-place"])
+    assert failed(graded(text)) == {"whole", "tidy"}
+
+
+def test_a_file_that_would_run_code_is_a_remark() -> None:
+    verdict = graded(edited([("weights_only=True", "weights_only=False")]))
+    assert verdict.points == 10
+    assert failed(verdict, advice=True) == {"safe"}
+
+
+def test_nothing_is_left_behind() -> None:
+    before = os.getcwd(), _left()
+    graded(BASE)
+    assert (os.getcwd(), _left()) == before
+
+
+def _left() -> list[str]:
+    homes = (Path(tempfile.gettempdir()), Path("/dev/shm"))
+    return sorted(p.name for home in homes if home.is_dir() for p in home.glob("autograder-*"))
