@@ -110,11 +110,11 @@ def source_mask(subject: Subject, draw: Draw) -> dict[str, Value]:
 def quiet(subject: Subject, draw: Draw) -> dict[str, Value]:
     """Whether the source is encoded again, what is recorded, and the mode afterwards."""
     toy = _toy(draw).eval()
-    _written(subject, draw, toy, _sources(draw, "quiet", 1), 6)
+    _call(subject, draw, toy, _sources(draw, "quiet", 1), 6)
     recorded = sorted({door for door, grad in toy.calls if grad})
     switched_off = not torch.is_grad_enabled()
     modes = [toy.training]
-    _written(subject, draw, toy.train(), _sources(draw, "quiet", 1), 3)
+    _call(subject, draw, toy.train(), _sources(draw, "quiet", 1), 3)
     encoded = sum(door == "encode" for door, _ in toy.calls)
     return {
         "again": encoded > 2,

@@ -196,7 +196,13 @@ PLANTED: dict[str, tuple[tuple[str, ...] | None, ...]] = {
     "mode-changed": (("encode(src, src_mask)", "eval().encode(src, src_mask)"),) * 3,
 }
 CASES = [
-    pytest.param(slug, build, edit, id=f"{slug}-{build}")
+    pytest.param(
+        slug,
+        build,
+        edit,
+        id=f"{slug}-{build}",
+        marks=[pytest.mark.slow] if build == "buffer" else [],
+    )
     for slug, edits in PLANTED.items()
     for build, edit in zip(BUILDS, edits, strict=True)
     if edit
