@@ -66,7 +66,7 @@ _WORSE_FIRST: Tree = {
 }
 # What has ended is ahead, until sentences of different length are weighed.
 _OVERTAKEN: Tree = {
-    "": {"a": 0.56, "b": 0.44},
+    "": {"a": 0.52, "b": 0.48},
     "a": {".": 0.93, "c": 0.07},
     "b": {"c": 0.93},
     **{f"b {' '.join('cdefghij'[:n])}": {"cdefghij"[n]: 0.995} for n in range(1, 8)},
@@ -143,11 +143,11 @@ def masks(subject: Subject, draw: Draw) -> dict[str, Value]:
 
 
 def encodes_once(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """How often the source is read, and whether gradients are kept."""
+    """Whether the source is read more than once, and whether gradients are kept."""
     table, search = _search(subject, draw, _LATE, 9)
     search(3, 0.6)
     return {
-        "encoded": [door for door, *_ in table.calls].count("encode"),
+        "again": [door for door, *_ in table.calls].count("encode") > 1,
         "gradients": any(gradients for *_, gradients in table.calls),
     }
 
@@ -215,9 +215,10 @@ def maps_mode(subject: Subject, draw: Draw) -> dict[str, Value]:
     model.eval()
     again = subject.attention_maps(model, *given)
     found["evaluating_after"] = model.training
-    for name in sorted(again):
-        gap = apart(maps[name], again[name])
-        found[f"{name}_same"] = gap.abs().max().item() if isinstance(gap, Tensor) else gap
+    gaps = [apart(maps[name], again[name]) for name in again]
+    found["apart"] = next((g for g in gaps if not isinstance(g, Tensor)), None) or max(
+        gap.abs().max().item() for gap in gaps
+    )
     return found
 
 
@@ -328,7 +329,8 @@ def _bilingual(draw: Draw, tree: Tree) -> tuple[Table, tuple[Side, Side]]:
     ids = {letter: target.vocabulary[word] for letter, word in zip("abcdefgh", own, strict=False)}
     ids["<unk>"] = target.vocabulary["<unk>"]
     start, end = target.vocabulary["<s>"], target.vocabulary["</s>"]
-    return Table(draw, start, end, tree, ids).eval(), (source, target)
+    table = Table(draw, start, end, tree, ids, len(target.vocabulary))
+    return table.eval(), (source, target)
 
 
 def _as_found(

@@ -25,11 +25,17 @@ class Table(nn.Module):
         draw: where the ids of the tree's letters come from.
         start, end: the ids of these symbols.
         tree: likelihoods; they are made a little larger or smaller, and need not add up to 1.
-        ids: of the letters and of everything else that it may say; None draws them.
+        ids: of the letters, in a vocabulary of `vocab`; None draws both.
     """
 
     def __init__(
-        self, draw: Draw, start: int, end: int, tree: Tree, ids: dict[str, int] | None = None
+        self,
+        draw: Draw,
+        start: int,
+        end: int,
+        tree: Tree,
+        ids: dict[str, int] | None = None,
+        vocab: int = 0,
     ) -> None:
         super().__init__()
         self.calls: list[tuple[str, bool, bool]] = []
@@ -37,7 +43,7 @@ class Table(nn.Module):
         self.hides = False
         self.weight = nn.Parameter(torch.ones(1))
         letters = sorted({t for row in tree.values() for t in row} - {_END})
-        self.vocab = draw.pick("table/vocab", (23, 29, 31))
+        self.vocab = vocab or draw.pick("table/vocab", (23, 29, 31))
         free = [
             i for i in draw.permutation("table/ids", self.vocab).tolist() if i not in (start, end)
         ]
@@ -48,7 +54,7 @@ class Table(nn.Module):
         # No two of the unlikely tokens are alike, either.
         rest = draw.uniform("table/rest", len(every), self.vocab) * _LEFT
         rest[:, start] = _LEFT / 100
-        factors = draw.uniform("table/factors", len(every), 8, low=0.98, high=1.02)
+        factors = draw.uniform("table/factors", len(every), 8, low=0.995, high=1.005)
         for weights, row, factor in zip(rest, every.values(), factors.tolist(), strict=True):
             for (letter, likelihood), f in zip(row.items(), factor, strict=False):
                 weights[self.ids[letter]] = likelihood * f
@@ -88,13 +94,15 @@ class Table(nn.Module):
         return self.decode(self.encode(src, src_mask), src_mask, tgt, tgt_mask)
 
     def said(self, ids: list[int]) -> str:
-        """Ids as the tree's letters; '^' for the start symbol, '?' for what is not in the tree."""
+        """Ids as the tree's letters, '^' for the start symbol; what is in neither as a number."""
         letters = {i: letter for letter, i in self.ids.items()} | {self.start: "^"}
-        return " ".join(letters.get(i, "?") for i in ids)
+        return " ".join(letters.get(i, f"#{i}") for i in ids)
 
     def told(self, ids: list[int]) -> str:
-        """The same without the start symbol in front, if it is there."""
-        return self.said(ids[1:] if ids[:1] == [self.start] else ids) or "nothing"
+        """The same without the start symbol in front; behind an end, '...' for all there is."""
+        text = self.said(ids[1:] if ids[:1] == [self.start] else ids) or "nothing"
+        before, end, behind = text.partition(" .")
+        return f"{before}{end} ..." if behind else text
 
     def _note(self, door: str) -> None:
         self.calls.append((door, self.training, torch.is_grad_enabled()))
