@@ -46,12 +46,16 @@ def powerless() -> None:
     function("prctl", _NO_PRIVILEGES, 1, 0, 0, 0)
 
 
-def modest() -> None:
-    """Limits on descriptors and threads, beside those of time, memory and files that are set."""
+def modest(tasks: int) -> None:
+    """Limits on descriptors and threads, beside those of time, memory and files that are set.
+
+    Args:
+        tasks: how many processes and threads there were before (see `tasks`). The limit counts all
+            of this user's, and root's without an end: the filter of calls is what keeps a process
+            from starting others.
+    """
     _at_most(resource.RLIMIT_NOFILE, _FILES)
-    # Counted are all of this user's, and root's without an end: the filter of calls is what keeps
-    # a process from starting others.
-    _at_most(resource.RLIMIT_NPROC, _tasks() + _TASKS)
+    _at_most(resource.RLIMIT_NPROC, tasks + _TASKS)
 
 
 def _at_most(kind: int, value: int) -> None:
@@ -60,7 +64,7 @@ def _at_most(kind: int, value: int) -> None:
     resource.setrlimit(kind, (value, value))
 
 
-def _tasks() -> int:
+def tasks() -> int:
     """How many processes and threads there are on this machine."""
     with open("/proc/loadavg", encoding="ascii") as f:
         return int(f.read().split()[3].partition("/")[2])

@@ -85,7 +85,7 @@ class Tier:
         hidden = [folder for folder in visible.kit() if folder.is_dir()]
         own = (partial(bubblewrap.private, scratch, hidden),) if self.number == 2 else ()
         return (
-            process.modest,
+            partial(process.modest, process.tasks()),
             *own,
             settle,
             process.powerless,
