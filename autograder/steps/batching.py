@@ -126,7 +126,7 @@ def dtypes(subject: Subject, draw: Draw) -> dict[str, Value]:
     """The types of the masks."""
     src, tgt = _sentences(draw, "dtypes", _pad(draw))
     batch = subject.Batch(src, tgt, _pad(draw))
-    masks = {n: _held(batch, n) for n in ("src_mask", "tgt_mask")}
+    masks = {f"{side}_dtype": _held(batch, f"{side}_mask") for side in ("src", "tgt")}
     return {n: str(getattr(m, "dtype", None)).removeprefix("torch.") for n, m in masks.items()}
 
 
