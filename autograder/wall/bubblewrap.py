@@ -28,8 +28,10 @@ def command(argv: Sequence[str], folders: Sequence[Path]) -> list[str]:
 
     What it sees is read-only, but for an empty /tmp of its own. It is nobody there, also when root
     starts it, and keeps one capability: to give each child file systems and process numbers of
-    its own, which it does not let the child keep.
+    its own, which it does not let the child keep. Of the kit it sees what is in `folders`.
     """
+    libraries = (*visible.libraries(), *_resolved(visible.libraries()))
+    kit = [f for f in visible.kit() if any(library in f.parents for library in libraries)]
     return [
         program() or "bwrap",
         *("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-net", "--unshare-uts"),
@@ -42,17 +44,22 @@ def command(argv: Sequence[str], folders: Sequence[Path]) -> list[str]:
         # the children process numbers of their own.
         *("--tmpfs", "/dev", *_bind("--dev-bind-try", visible.devices())),
         *("--symlink", "/proc/self/fd", "/dev/fd", "--proc", "/proc"),
-        *_bind("--ro-bind-try", (*visible.libraries(), *_resolved(visible.libraries()))),
+        *_bind("--ro-bind-try", libraries),
         *_bind("--ro-bind-try", (*visible.interpreter(), *_outside_proc(visible.details()))),
+        *_on("--tmpfs", kit),
         *_bind("--ro-bind", folders),
-        *(a for folder in visible.model_answers() for a in ("--tmpfs", str(folder))),
-        *("--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/tmp"),
+        *_on("--remount-ro", (*kit, Path("/dev"), Path("/"))),
+        *("--chdir", "/tmp"),
         *argv,
     ]
 
 
 def _bind(how: str, paths: Iterable[Path]) -> list[str]:
     return [a for path in dict.fromkeys(map(str, paths)) for a in (how, path, path)]
+
+
+def _on(what: str, paths: Iterable[Path]) -> list[str]:
+    return [a for path in paths for a in (what, str(path))]
 
 
 def _resolved(paths: Iterable[Path]) -> list[Path]:

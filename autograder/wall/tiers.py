@@ -54,8 +54,8 @@ class Tier:
 
         Args:
             argv: the worker's own command line; the first is the path of an interpreter.
-            folders: what it must be able to read beside the interpreter and its libraries (the
-                packages of the kit, `visible.kit()`); learners' code cannot read them.
+            folders: what it must be able to read beside the interpreter and its libraries: files
+                and folders of the kit. Learners' code cannot read them.
         """
         inner = list(argv) if self.number < 2 else bubblewrap.command(argv, folders)
         cleared = shutil.which("env")
@@ -143,10 +143,11 @@ def trial(number: int) -> Trial:
     missing = _missing(number)
     if missing:
         return Trial(number, reason=missing)
-    home = str(Path(__file__).parents[2])
+    here = Path(__file__).parent
+    home = str(here.parents[1])
     start = f"import sys; sys.path.insert(0, {home!r}); from autograder.wall import trial as t"
     argv = [sys.executable, "-I", "-B", "-c", f"{start}; t.main()", str(number)]
-    command = numbered(number).command(argv, visible.kit())
+    command = numbered(number).command(argv, [here, here.parent / "__init__.py"])
     try:
         ended = subprocess.run(
             command, capture_output=True, timeout=_PATIENCE, stdin=subprocess.DEVNULL, check=False

@@ -11,7 +11,15 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-_SYSTEM = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/usr/local/lib64", "/nix/store")
+_SYSTEM = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/usr/local/lib64", "/nix")
+    "/lib",
+    "/lib64",
+    "/usr/lib",
+    "/usr/lib64",
+    "/usr/local/lib",
+    "/usr/local/lib64",
+    "/nix/store",
+)
 # What the loader of shared libraries, the clock and the count of processors read.
 _DETAILS = ("/etc/ld.so.cache", "/etc/localtime", "/proc/cpuinfo", "/sys/devices/system/cpu")
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
@@ -25,11 +33,6 @@ def kit() -> tuple[Path, ...]:
     specs = (find_spec(name) for name in _PACKAGES)
     found = [Path(p) for s in specs if s for p in s.submodule_search_locations or ()]
     return tuple(dict.fromkeys(p for f in found for p in (f, f.resolve())))
-
-
-def model_answers() -> tuple[Path, ...]:
-    """The folders inside the kit's that not even the waiting worker may read."""
-    return tuple(f / "_kit" for f in kit() if (f / "_kit").is_dir())
 
 
 @cache

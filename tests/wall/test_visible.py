@@ -74,7 +74,8 @@ def ask(python: Path, code: str, number: int = 0) -> str:
     start = "from autograder.wall import tiers, visible\n"
     argv = [str(python), "-I", "-B", "-c", start + code]
     if number:
-        command = f"tiers.numbered({number}).command({argv!r}, visible.kit())"
+        needed = "[visible.kit()[0] / name for name in ('wall', '__init__.py')]"
+        command = f"tiers.numbered({number}).command({argv!r}, {needed})"
         argv[-1] = f"{start}import subprocess\nsubprocess.run({command}, check=True)"
     return subprocess.run(argv, capture_output=True, text=True, check=True, timeout=60).stdout
 
@@ -95,9 +96,10 @@ def test_the_other_libraries_beside_it_are_seen(installed: Path) -> None:
     assert not {str(packages), str(packages.parent)} & {*seen}
 
 
-def test_not_even_a_worker_of_tier_2_reads_the_model_answers(installed: Path) -> None:
+def test_a_worker_of_tier_2_reads_of_the_kit_what_it_needs_only(installed: Path) -> None:
     if (here := trial(2).reason) is not None:
         pytest.skip(f"no tier 2 here: {here.key}")
-    code = "print([len(list(f.rglob('*.py'))) for f in visible.model_answers()])"
-    assert "[1]" in ask(installed, code, number=1)
-    assert "[0]" in ask(installed, code, number=2)
+    kit = "visible.kit()[0]"
+    code = f"print(sorted(p.name for p in {kit}.iterdir()), sum(1 for p in {kit}.rglob('*.toml')))"
+    assert "_kit" in ask(installed, code, number=1)
+    assert ask(installed, code, number=2).strip() == "['__init__.py', 'wall'] 1"
