@@ -62,9 +62,8 @@ def prepare(task: Task) -> None:
     """Do once what every child would have to do for itself: imports, a first use of the encoder."""
     task.load_probes()
     encode(Observation({"warm": torch.zeros(1)}))
-    with only_given(
-        task.given, task.names
-    ):  # imports them; behind a wall no file of theirs can be read
+    # It imports them: behind a wall no file of theirs can be read.
+    with only_given(task.given, task.names):
         pass
 
 

@@ -11,6 +11,8 @@ from autograder.core.expected import Expected, home, touches
 from autograder.core.observation import Observation
 from autograder.core.step import Check, Misconception, Step
 
+PATIENCE = 3.0  # seconds that a learner is made to wait for a name
+
 
 @dataclass(frozen=True)
 class Diagnosis:
@@ -21,7 +23,7 @@ class Diagnosis:
 
 
 def diagnose(
-    step: Step, seen: Mapping[str, Observation], failed: set[str], seed: int, patience: float = 3.0
+    step: Step, seen: Mapping[str, Observation], failed: set[str], seed: int, patience: float
 ) -> Diagnosis:
     """Explain the failed checks.
 

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from autograder.core.child import Job, Limits, Wall, mapped, prepare, work
+from autograder.core.child import Job, Limits, Wall, mapped, work
 
 
 class Process(Protocol):
@@ -40,7 +40,6 @@ class Forked:
     """
 
     def __init__(self, job: Job, limits: Limits, walls: Sequence[Wall] = ()) -> None:
-        prepare(job.task)
         self._status: int | None = None
         self.result, result = os.pipe()
         self.log, log = os.pipe()

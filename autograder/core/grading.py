@@ -10,7 +10,7 @@ from functools import cache
 
 from autograder.core.child import Job, Limits, Wall
 from autograder.core.compare import Difference, difference
-from autograder.core.diagnosis import Diagnosis, diagnose
+from autograder.core.diagnosis import PATIENCE, Diagnosis, diagnose
 from autograder.core.expected import Expected
 from autograder.core.observation import Observation, Raised
 from autograder.core.running import Lost, Seen, run
@@ -45,14 +45,13 @@ def grade(
     started = time.perf_counter()
     seed = _seed_of_this_run() if seed is None else seed
     if source.problem:
-        checks, printed = _unloaded(step, source.problem), ""
+        verdict = refused(step, source, seed)
     else:
         exports = {c.probe: c.export for c in step.checks}
         job = Job(source, Task.of(step), tuple(exports), seed, own or {})
         seen = run(job, exports, limits=limits, walls=walls, in_process=in_process)
-        checks, printed = _verdicts(step, seen, seed), seen.printed
-    seconds = time.perf_counter() - started
-    return Verdict(step.name, checks, seed, printed, seconds, source.filename)
+        verdict = judged(step, source, seen, seed)
+    return replace(verdict, seconds=time.perf_counter() - started)
 
 
 @cache
@@ -60,12 +59,29 @@ def _seed_of_this_run() -> int:
     return secrets.randbelow(2**31)
 
 
-def _verdicts(step: Step, seen: Seen, seed: int) -> tuple[CheckVerdict, ...]:
+def refused(step: Step, source: Source, seed: int) -> Verdict:
+    """The verdict on a source that has a problem: nothing of it is run."""
+    assert source.problem
+    return Verdict(step.name, _unloaded(step, source.problem), seed, filename=source.filename)
+
+
+def judged(
+    step: Step, source: Source, seen: Seen, seed: int, patience: float = PATIENCE
+) -> Verdict:
+    """The verdict on what was seen of a source; nothing of the learner's is executed here.
+
+    Args:
+        step, source, seed: what was run, and for what.
+        seen: what came of it.
+        patience: as in `diagnose`.
+    """
     if isinstance(seen.loaded, Lost):
-        return _unloaded(step, *_lost("load", seen.loaded))
-    if seen.loaded.values:
-        return _unloaded(step, _loading(seen.loaded.values["raised"]))
-    return _judged(step, seen, seed)
+        checks = _unloaded(step, *_lost("load", seen.loaded))
+    elif seen.loaded.values:
+        checks = _unloaded(step, _loading(seen.loaded.values["raised"]))
+    else:
+        checks = _compared(step, seen, seed, patience)
+    return Verdict(step.name, checks, seed, seen.printed, filename=source.filename)
 
 
 def _unloaded(step: Step, finding: Finding, state: State = "error") -> tuple[CheckVerdict, ...]:
@@ -92,7 +108,7 @@ def _loading(error: object) -> Finding:
     return Finding(special.get(error.kind, "load.raised"), vars(error))
 
 
-def _judged(step: Step, seen: Seen, seed: int) -> tuple[CheckVerdict, ...]:
+def _compared(step: Step, seen: Seen, seed: int, patience: float) -> tuple[CheckVerdict, ...]:
     expected = Expected(step, seed)
     views: dict[str, Observation] = {}
     differences: dict[str, Difference] = {}
@@ -107,7 +123,7 @@ def _judged(step: Step, seen: Seen, seed: int) -> tuple[CheckVerdict, ...]:
             differences[check.name] = differs
     failed = {n for n, d in differences.items() if not _unwritten(d)}
     none = Diagnosis({}, {})
-    diagnosis = diagnose(step, views, failed, seed) if failed else none
+    diagnosis = diagnose(step, views, failed, seed, patience) if failed else none
     return tuple(_verdict(c, seen, differences, diagnosis, step) for c in step.checks)
 
 

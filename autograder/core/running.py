@@ -19,6 +19,7 @@ from autograder.core.child import (
     Limits,
     Wall,
     observations,
+    prepare,
 )
 from autograder.core.forked import Forked, Process, Start
 from autograder.core.observation import Malformed, Observation, decode, frame_length
@@ -73,7 +74,9 @@ def run(
     if in_process or not (start or can_fork()):
         return _here(job)
     limits = limits or Limits()
-    start = start or partial(Forked, walls=walls)
+    if start is None:
+        prepare(job.task)
+        start = partial(Forked, walls=walls)
     deadline = time.monotonic() + limits.step
     seen: Seen | None = None
     todo = list(job.probes)
@@ -159,9 +162,8 @@ class _Reading:
     def _read(self, deadline: float) -> bool:
         """Take what has come; False when time is over or there will be no more."""
         while (left := deadline - time.monotonic()) > 0:
-            gone = (
-                self.process.status() is not None
-            )  # asked first: what it has written is then all there
+            # Asked first: what it has written is then all there.
+            gone = self.process.status() is not None
             ready = _ready([self.result, self.log], 0 if gone else min(left, 0.1))
             if self.log in ready:
                 self._read_log()
@@ -201,11 +203,13 @@ class _Reading:
 
     def _end(self) -> None:
         """Stop it; read its last prints."""
-        self.process.end()
-        self._read_prints(until=time.monotonic() + 0.02)
-        os.close(self.result)
-        if self.log >= 0:
-            os.close(self.log)
+        try:
+            self.process.end()
+            self._read_prints(until=time.monotonic() + 0.02)
+        finally:
+            os.close(self.result)
+            if self.log >= 0:
+                os.close(self.log)
 
 
 def _name(number: int) -> str:

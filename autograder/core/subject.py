@@ -34,7 +34,11 @@ class Source:
         Raises:
             OSError: no such file, a folder, not readable.
         """
-        data, name = path.read_bytes(), str(path)
+        return cls.of(path.read_bytes(), str(path))
+
+    @classmethod
+    def of(cls, data: bytes, name: str) -> Source:
+        """The same from what is in the file of that name."""
         if b"\0" in data:
             return cls("", name, Finding("load.null", {"line": _line_at(data, data.index(b"\0"))}))
         try:

@@ -1,4 +1,4 @@
-"""What the process that runs learners' code is told of a step: names, and nothing of what is right."""
+"""What the process that runs learners' code is told of a step: names, and not what is right."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ from autograder.front.commands import (
     check,
     data,
     doctor,
+    grade,
     learning,
     maintaining,
     making,
@@ -34,6 +35,7 @@ app.command()(learning.diff)
 app.command()(learning.reset)
 app.command("list")(learning.steps)
 app.command()(doctor.doctor)
+app.command()(grade.grade)
 app.command()(making.init)
 app.command()(making.assemble)
 app.command()(making.regenerate)

@@ -1,0 +1,1 @@
+"""Many submissions graded: waiting workers with torch loaded, and one who hands them their jobs."""

@@ -1,0 +1,75 @@
+"""A folder of submissions graded into a file of results: what is there already is left alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from autograder.bulk.coordinator import Graded, grade_all
+from autograder.bulk.fingerprint import fingerprint, versions
+from autograder.bulk.results import Results
+from autograder.bulk.submissions import Submission, read
+from autograder.core.step import Step
+from autograder.wall.tiers import Tier
+
+Tell = Callable[[Graded], dict[str, Any]]
+
+
+def grade_folder(
+    folder: Path,
+    names: Sequence[str],
+    results: Results,
+    tell: Tell,
+    *,
+    step: Step,
+    seed: int,
+    tier: Tier,
+    jobs: int,
+    lang: str,
+) -> Iterator[Graded | None]:
+    """Grade the submissions of these names; one value for each once its line is on the disk.
+
+    It is None where the line was there already, made from the same submission, step, version of the
+    kit, seed and language.
+
+    Args:
+        folder, names: see `submissions.names_in`.
+        results: where lines are looked up and added.
+        tell: a verdict as a line holds it, in `lang`.
+        step, seed, tier, jobs: see `grade_all`.
+        lang: of the texts in the lines.
+    """
+    prints: dict[str, str] = {}
+    present = 0
+
+    def todo() -> Iterator[Submission]:
+        nonlocal present
+        for name in names:
+            submission = read(folder, name, step)
+            made_from = fingerprint(submission, step, seed, lang)
+            if results.has(name, made_from):
+                present += 1
+            else:
+                prints[name] = made_from
+                yield submission
+
+    for graded in grade_all(step, todo(), seed=seed, tier=tier, jobs=jobs):
+        submission = graded.submission
+        line = {
+            **tell(graded),
+            "submission": submission.name,
+            "file": submission.source.filename,
+            "tier": tier.number,
+            "isolation": tier.name,
+            "versions": versions(),
+            "fingerprint": prints.pop(submission.name),
+        }
+        results.add(line)
+        yield graded
+        while present:
+            present -= 1
+            yield None
+    while present:
+        present -= 1
+        yield None

@@ -1,0 +1,180 @@
+"""A waiting worker as the coordinator sees it: started, given jobs, watched, stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import select
+import socket
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from autograder.bulk import wire
+from autograder.core.child import Job, Limits
+from autograder.core.task import Task
+from autograder.wall.tiers import Tier
+
+# It has the coordinator's own idea of where modules are, and nothing else of its surroundings.
+_START = """import json, sys
+sys.path[:] = json.loads(sys.argv[1])
+from autograder.bulk.worker import main
+main(*map(int, sys.argv[2:]))
+"""
+_IMPORTED = re.compile(r"^from \.(\w+) import", re.MULTILINE)
+_START_SECONDS = 120.0
+_END_SECONDS = 20.0  # a full scratch folder takes its time
+
+
+class WorkerLost(Exception):
+    """The worker has gone, or does not answer; its last words."""
+
+
+class Waiting:
+    """One worker process, for one step.
+
+    It may end with the thread that starts it, so that thread has to stay.
+
+    Raises:
+        WorkerLost: it does not start.
+    """
+
+    def __init__(self, task: Task, tier: Tier) -> None:
+        self.control, theirs = socket.socketpair()
+        self._words = tempfile.TemporaryFile()  # noqa: SIM115
+        path = json.dumps([os.path.abspath(p) for p in sys.path])
+        argv = [sys.executable, "-I", "-B", "-c", _START, path]
+        command = tier.command([*argv, str(tier.number), str(theirs.fileno())], _needed(task))
+        with theirs:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=self._words,
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,  # Ctrl-C is the coordinator's
+            )
+        self.status: int | None = None
+        try:
+            wire.send_task(self.control, task)
+            self._until_ready(_START_SECONDS)
+        except (OSError, WorkerLost) as e:
+            lost = self.lost()
+            self.close()
+            raise lost from e
+
+    def start(self, job: Job, limits: Limits) -> Far:
+        """Have a child run the job; as `forked.Start`.
+
+        Raises:
+            WorkerLost: there is no worker any more.
+        """
+        self.status = None
+        result, result_end = os.pipe()
+        log, log_end = os.pipe()
+        try:
+            with tempfile.TemporaryFile() as told:
+                wire.write_job(told.fileno(), job, limits)
+                ends = [told.fileno(), result_end, log_end]
+                socket.send_fds(self.control, [wire.START], ends)
+        except OSError as e:
+            os.close(result)
+            os.close(log)
+            raise self.lost() from e
+        finally:
+            os.close(result_end)
+            os.close(log_end)
+        return Far(self, result, log)
+
+    def look(self) -> int | None:
+        """How the present child ended; None while it goes on."""
+        while self.status is None and self._is_told(0):
+            self._listen()
+        return self.status
+
+    def end(self) -> int:
+        """End the present child; the worker can take another job then."""
+        try:
+            self.control.sendall(wire.END)
+        except OSError as e:
+            raise self.lost() from e
+        self._until_ready(_END_SECONDS)
+        if self.status is None:
+            raise self.lost()
+        return self.status
+
+    def lost(self) -> WorkerLost:
+        """What there is to say about a worker that is no longer of use."""
+        self._words.seek(0)
+        last = self._words.read()[-4000:].decode("utf-8", "replace").strip().splitlines()
+        return WorkerLost(last[-1][:300] if last else "")
+
+    def close(self, patience: float = 2.0) -> None:
+        """Stop the worker; it has a moment to clear away."""
+        self.control.close()
+        try:
+            self._process.wait(patience)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._words.close()
+
+    def _until_ready(self, seconds: float) -> None:
+        while self._is_told(seconds):
+            if self._listen() == wire.READY:
+                return
+        raise self.lost()
+
+    def _is_told(self, seconds: float) -> bool:
+        poll = select.poll()
+        poll.register(self.control, select.POLLIN)
+        return bool(poll.poll(seconds * 1000))
+
+    def _listen(self) -> bytes:
+        try:
+            message = wire.receive_one(self.control)
+            if message == wire.GONE:
+                self.status = wire.receive_status(self.control)
+        except wire.Closed as e:
+            raise self.lost() from e
+        return message
+
+
+class Far:
+    """A child of the worker's; as `forked.Process`."""
+
+    def __init__(self, worker: Waiting, result: int, log: int) -> None:
+        self.worker, self.result, self.log = worker, result, log
+
+    def status(self) -> int | None:
+        """See `forked.Process`."""
+        return self.worker.look()
+
+    def end(self) -> int:
+        """See `forked.Process`."""
+        return self.worker.end()
+
+
+def _needed(task: Task) -> list[Path]:
+    """Of the kit, what the worker reads: no text of a step, and of the reference what is given."""
+    import autograder
+    import transformer_ref
+
+    kit, reference = (Path(package.__path__[0]) for package in (autograder, transformer_ref))
+    code = ("__init__.py", "bulk", "core", "toys", "wall", "weights", "wiring")
+    steps = sorted((kit / "steps").glob("*.py"))
+    return [*(kit / name for name in code), *steps, *_pieces(reference, set(task.given.values()))]
+
+
+def _pieces(reference: Path, given: set[str]) -> list[Path]:
+    """Files of the given pieces, and of what they import of the package."""
+    found: set[str] = set()
+    new = {"__init__", *given}
+    while new:
+        found |= new
+        texts = [(reference / f"{name}.py").read_text(encoding="utf-8") for name in new & given]
+        given = given | {name for text in texts for name in _IMPORTED.findall(text)}
+        new = given - found
+    return [reference / f"{name}.py" for name in sorted(found)]

@@ -1,0 +1,227 @@
+"""`autograder grade`: the submissions of a class, each behind walls, into one file of results."""
+
+from __future__ import annotations
+
+import secrets
+import shlex
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from autograder.core.step import Step
+from autograder.desk.trouble import Trouble
+from autograder.front.commands.shared import (
+    NOT_PASSED,
+    PASSED,
+    Lang,
+    StepName,
+    find_step,
+    language,
+    print_lines,
+)
+from autograder.front.show import near
+from autograder.front.wording import Language, say
+
+if TYPE_CHECKING:
+    from autograder.bulk.results import Results
+    from autograder.core.verdict import Verdict
+    from autograder.wall.tiers import Tier
+
+INTERRUPTED = 130  # the exit status of what Ctrl-C has ended, as everywhere
+
+Folder = Annotated[
+    Path, typer.Option(metavar="DIR", help="a file or a folder for each student: .py or .ipynb")
+]
+Out = Annotated[
+    Path | None, typer.Option(metavar="RESULTS", help="where results go, a line of JSON each")
+]
+Only = Annotated[
+    str | None, typer.Option(metavar="NAME", help="show one verdict again, and write nothing")
+]
+Seed = Annotated[int | None, typer.Option(min=0, help="draw the numbers of an earlier run")]
+Jobs = Annotated[int | None, typer.Option(min=1, help="how many at once; else one a core")]
+Unsafe = Annotated[
+    bool, typer.Option("--without-isolation", help="run strangers' code with no wall around it")
+]
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is to be done, and how."""
+
+    step: Step
+    folder: Path
+    tier: Tier
+    jobs: int
+    lang: Language
+
+    def say(self, key: str, **facts: object) -> None:
+        print(say(f"grading.{key}", self.lang, **facts), flush=True)
+
+
+def grade(
+    step: StepName,
+    folder: Folder,
+    out: Out = None,
+    only: Only = None,
+    seed: Seed = None,
+    jobs: Jobs = None,
+    without_isolation: Unsafe = False,
+    lang: Lang = None,
+) -> int:
+    """Grade a folder of submissions. However it was interrupted, the same command goes on.
+
+    Exit status: 0 all are graded, 130 interrupted, 2 nothing could be graded. With --only: 0 when
+    all graded checks passed, 1 not.
+    """
+    speech = language(lang)
+    found = find_step(step)
+    if not folder.is_dir():
+        raise Trouble("no_folder", path=folder)
+    if out is None and only is None:
+        raise Trouble("grading_no_out")
+    tier = _tier(without_isolation)
+    from autograder.core import engine
+
+    engine.start()
+    from autograder.bulk.coordinator import Broken, cores
+
+    asked = _Asked(found, folder, tier, jobs or cores(), speech)
+    try:
+        if only is not None:
+            return _appeal(asked, only, out, seed)
+        assert out is not None
+        with closing(_opened(out)) as results:
+            return _all(asked, results, seed)
+    except Broken as e:
+        raise Trouble("grading_broken", reason=str(e)) from None
+
+
+def _tier(without_isolation: bool) -> Tier:
+    from autograder.core.running import can_fork
+    from autograder.wall.tiers import best
+
+    if not can_fork():
+        raise Trouble("grading_no_fork")
+    tier = best()
+    if not tier.number and not without_isolation:
+        raise Trouble("grading_not_isolated")
+    return tier
+
+
+def _opened(path: Path) -> Results:
+    from autograder.bulk.results import Busy, Foreign, Results
+
+    try:
+        return Results(path)
+    except Busy:
+        raise Trouble("grading_busy", path=path) from None
+    except Foreign:
+        raise Trouble("grading_foreign", path=path) from None
+    except OSError as e:
+        raise Trouble("unwritable", path=path, reason=e.strerror or type(e).__name__) from None
+
+
+def _all(asked: _Asked, results: Results, seed: int | None) -> int:
+    """Grade what is not graded yet."""
+    from autograder.bulk.folder import grade_folder
+    from autograder.bulk.results import table_of
+    from autograder.bulk.submissions import names_in
+    from autograder.front.result import as_object
+
+    table = table_of(results.path)
+    names = names_in(asked.folder, (results.path, table))
+    seed = _drawn(seed, results)
+    asked.say("plan", step=asked.step.name, count=len(names), seed=seed)
+    _say_tier(asked)
+    anew = 0
+    try:
+        with _bar(asked, len(names)) as advance:
+            for graded in grade_folder(
+                asked.folder,
+                names,
+                results,
+                lambda g: as_object(g.verdict, asked.step, asked.lang),
+                step=asked.step,
+                seed=seed,
+                tier=asked.tier,
+                jobs=asked.jobs,
+                lang=asked.lang,
+            ):
+                anew += graded is not None
+                advance()
+    except KeyboardInterrupt:
+        asked.say("stopped")
+        return INTERRUPTED
+    results.finish(names)
+    asked.say("done", count=len(names), anew=anew, path=near(results.path), table=near(table))
+    return PASSED
+
+
+def _drawn(seed: int | None, results: Results) -> int:
+    """The seed to draw from: as asked, else that of the results there are, else a new one."""
+    if seed is None:
+        seed = results.seed
+    return secrets.randbelow(2**31) if seed is None else seed
+
+
+def _say_tier(asked: _Asked) -> None:
+    number = asked.tier.number
+    asked.say("tier", number=number, name=say(f"doctor.name.{number}", asked.lang))
+
+
+@contextmanager
+def _bar(asked: _Asked, total: int) -> Iterator[Callable[[], None]]:
+    """Inside, a terminal shows how far it is; the value is called once for each that is done."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    console = Console(highlight=False, soft_wrap=True)
+    columns = (BarColumn(bar_width=24), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(
+        *columns, console=console, disable=not console.is_terminal, transient=True
+    ) as bars:
+        task = bars.add_task("", total=total)
+        yield lambda: bars.advance(task)
+
+
+def _appeal(asked: _Asked, name: str, out: Path | None, seed: int | None) -> int:
+    """One verdict again; with results at hand, whether they say the same."""
+    from autograder.bulk.coordinator import grade_all
+    from autograder.bulk.submissions import names_in, read
+    from autograder.front.show import block
+
+    names = names_in(asked.folder)
+    matching = [n for n in names if name == n] or [n for n in names if Path(n).stem == name]
+    if len(matching) != 1:
+        raise Trouble("grading_no_submission", name=name, path=asked.folder)
+    (found,) = matching
+    line = None
+    if out is not None:
+        if not out.is_file():
+            raise Trouble("no_file", path=out)
+        with closing(_opened(out)) as results:
+            line, seed = results.line(found), _drawn(seed, results)
+    seed = secrets.randbelow(2**31) if seed is None else seed
+    _say_tier(asked)
+    submission = read(asked.folder, found, asked.step)
+    (graded,) = grade_all(asked.step, [submission], seed=seed, tier=asked.tier, jobs=1)
+    again = f"autograder grade {asked.step.number} --folder {shlex.quote(str(asked.folder))}"
+    again += f" --only {shlex.quote(found)} --seed {seed}"
+    print_lines(block(graded.verdict, asked.step, asked.lang, again=again))
+    if line:
+        same = _states(graded.verdict) == [(c["name"], c["state"]) for c in line["checks"]]
+        asked.say("same" if same else "differs", path=near(out) if out else "", **_points(line))
+    return PASSED if graded.verdict.passed else NOT_PASSED
+
+
+def _states(verdict: Verdict) -> list[tuple[str, str]]:
+    return [(c.check, c.state) for c in verdict.checks]
+
+
+def _points(line: dict[str, object]) -> dict[str, object]:
+    return {key: line[key] for key in ("points", "max_points", "seed")}
