@@ -33,7 +33,7 @@ def doctor(
     if as_json:
         print(json.dumps(_object(tier, trials, found, speech), ensure_ascii=False))
     else:
-        print("\n".join(_report(tier, trials, found, speech)))
+        print("\n".join(report(tier, trials, found, speech)))
     return PASSED
 
 
@@ -69,7 +69,8 @@ def _object(tier: Tier, trials: list[Trial], found: Parts, lang: Language) -> di
     }
 
 
-def _report(tier: Tier, trials: list[Trial], found: Parts, lang: Language) -> Iterator[str]:
+def report(tier: Tier, trials: list[Trial], found: Parts, lang: Language) -> Iterator[str]:
+    """Everything, line by line."""
     yield say("doctor.versions", lang, **_versions())
     yield ""
     name = say(f"doctor.name.{tier.number}", lang)

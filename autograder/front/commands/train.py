@@ -16,6 +16,7 @@ from autograder.front.commands.shared import NOT_PASSED, PASSED, Lang, language
 from autograder.front.commands.trainingbars import training_bars
 from autograder.front.show import near
 from autograder.front.wording import Language, say
+from autograder.workshop.threads import let_waiting_threads_sleep
 
 if TYPE_CHECKING:
     from autograder.workshop.copying import Copied
@@ -60,6 +61,7 @@ def copy(origin: Whose = "mine", seed: Seed = 1, device: Device = "cpu", lang: L
     Exit status: 0 it copies unseen sequences without a mistake, 1 it does not.
     """
     speech = language(lang)
+    let_waiting_threads_sleep()
     from autograder.workshop import copying
     from autograder.workshop.code import load
     from autograder.workshop.device import find_device
@@ -96,6 +98,7 @@ def translate(
     Ctrl-C once: finish the epoch and stop; --resume goes on. Exit status: 0 all epochs done, 1 not.
     """
     speech = language(lang)
+    let_waiting_threads_sleep()
     from autograder.workshop.plan import Wishes, plan
     from autograder.workshop.runfolder import DEFAULT, RunFolder
     from autograder.workshop.training import train
