@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+import torch._dynamo  # an optimizer loads it when it is made: once, here, not in every child
 from torch import Tensor, nn
 
 from autograder.core.compare import kind_of
