@@ -14,6 +14,7 @@ NOBODY = 65534
 # Of unshare and mount.
 _MOUNTS, _MESSAGES, _PROCESSES = 0x00020000, 0x08000000, 0x20000000
 _READ_ONLY, _NO_SETUID, _NO_DEVICES, _NO_PROGRAMS = 1, 2, 4, 8
+_ALL, _PRIVATE = 0x4000, 0x40000
 _QUIET = _NO_SETUID | _NO_DEVICES | _NO_PROGRAMS
 SCRATCH_BYTES, SCRATCH_FILES = 64 * 2**20, 4096
 
@@ -94,9 +95,15 @@ def fork() -> int:
 def private(scratch: Path, hidden: Sequence[Path]) -> None:
     """In the child: an empty file system laid over `scratch`, and over what is hidden."""
     function("unshare", _MOUNTS | _MESSAGES)
+    function("mount", None, b"/", None, _ALL | _PRIVATE, None)  # nothing of it is seen outside
     _lay(scratch, _QUIET, f"size={SCRATCH_BYTES},nr_inodes={SCRATCH_FILES},mode=700")
     for folder in (*hidden, Path("/proc")):
         _lay(folder, _QUIET | _READ_ONLY, "size=4k,nr_inodes=1,mode=500")
+
+
+def namespaces() -> tuple[str, ...]:
+    """What the kernel calls the namespaces that this process is in and a worker must not be in."""
+    return tuple(os.readlink(f"/proc/self/ns/{n}") for n in ("user", "pid", "mnt", "net", "ipc"))
 
 
 def _lay(folder: Path, flags: int, options: str) -> None:

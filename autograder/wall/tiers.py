@@ -147,6 +147,7 @@ def trial(number: int) -> Trial:
     home = str(here.parents[1])
     start = f"import sys; sys.path.insert(0, {home!r}); from autograder.wall import trial as t"
     argv = [sys.executable, "-I", "-B", "-c", f"{start}; t.main()", str(number)]
+    argv += bubblewrap.namespaces()
     command = numbered(number).command(argv, [here, here.parent / "__init__.py"])
     try:
         ended = subprocess.run(

@@ -11,10 +11,10 @@ import sys
 import tempfile
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from autograder.wall import visible
+from autograder.wall import bubblewrap, visible
 from autograder.wall.system import function
 from autograder.wall.tiers import Tier, numbered
 
@@ -66,8 +66,13 @@ def _program() -> None:
         return
 
 
-def attempts(tier: Tier) -> dict[str, str]:
-    """By name what came of everything that is tried in a child; empty when it did not come back."""
+def attempts(tier: Tier, outside: Sequence[str] = ()) -> dict[str, str]:
+    """By name what came of everything that is tried in a child; empty when it did not come back.
+
+    Args:
+        tier: the one that is tried.
+        outside: the namespaces of whoever asks.
+    """
     tier.enter()
     scratch = Path(tempfile.mkdtemp())
     walls = tier.walls(scratch)
@@ -94,6 +99,8 @@ def attempts(tier: Tier) -> dict[str, str]:
     outcomes = dict(json.loads(told)) if told else {}
     if tier.number == 2:
         outcomes["leave_notes"] = DONE if os.listdir(scratch) else REFUSED
+        shared = {*outside} & {*bubblewrap.namespaces()}
+        outcomes["share_namespaces"] = DONE if shared else REFUSED
     (scratch / "note").unlink(missing_ok=True)
     scratch.rmdir()
     return outcomes
@@ -108,5 +115,6 @@ def _outcome(attempt: Callable[[], object]) -> str:
 
 
 def main() -> None:
-    """Print the outcomes for the tier whose number is the last argument."""
-    print(json.dumps(attempts(numbered(int(sys.argv[-1])))))
+    """Print the outcomes for a tier; the arguments are its number and the asker's namespaces."""
+    number, *outside = sys.argv[1:]
+    print(json.dumps(attempts(numbered(int(number)), outside)))
