@@ -12,6 +12,8 @@ torch.set_num_threads(1)  # on small tensors a second one only waits
 def pytest_cmdline_main(config: pytest.Config) -> None:
     """`pytest` alone, or with `-m`: as `-n` with the number of cores. What is named runs in one."""
     whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS
+    if hasattr(config, "workerinput"):  # one of those processes: it must start no others
+        return
     if whole and getattr(config.option, "numprocesses", 0) is None and not config.option.usepdb:
         config.option.numprocesses = _cores()
 
