@@ -60,8 +60,19 @@ def few(subject: Subject, draw: Draw) -> dict[str, Value]:
         ids = _ids(draw, f"few/{name}", count, size, pad, padding)
         more = torch.cat([ids, torch.tensor([pad, pad])])
         alone, joined = (_wanted(subject, draw, "few", i, size, pad, 0.3) for i in (ids, more))
-        found[name] = alone - joined[:count]
+        found[name] = (alone - joined[:count]).nan_to_num()
+    found["finite"] = _finite(subject, draw, size, pad)
     return {**found, "zero": _by_zero(subject, draw, size, pad)}
+
+
+def _finite(subject: Subject, draw: Draw, size: int, pad: int) -> bool:
+    """Whether the loss is a number where all targets are padding.
+
+    Another one would spoil a training, even if its gradient does not.
+    """
+    x = draw.normal("finite", 3, size).log_softmax(-1)
+    loss = see(subject.LabelSmoothing(size, pad, 0.3)(x, torch.full((3,), pad)))
+    return isinstance(loss, Tensor) and bool(loss.isfinite().all())
 
 
 def _by_zero(subject: Subject, draw: Draw, size: int, pad: int) -> Value:
@@ -158,15 +169,10 @@ def _read(criterion: Criterion, draw: Draw, name: str, ids: Tensor, size: int) -
 
 
 def _slopes(criterion: Criterion, logits: Tensor, ids: Tensor) -> Tensor:
-    """The gradient of the loss with respect to logits: 0 where none arrives, NaN where the loss is.
-
-    A loss that is no number spoils a training, even if its gradient does not.
-    """
+    """The gradient of the loss with respect to logits; zero where none arrives."""
     logits = logits.clone().requires_grad_()
     loss = criterion(logits.log_softmax(-1), ids.clone())
     ordinary(loss)
-    if not bool(loss.isfinite().all()):
-        return torch.full_like(logits, torch.nan)
     if not loss.requires_grad:
         return torch.zeros_like(logits)
     (slopes,) = torch.autograd.grad(loss.sum(), logits, allow_unused=True)
