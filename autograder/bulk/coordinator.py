@@ -7,14 +7,14 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass, replace
 
 from autograder.bulk.submissions import Submission
 from autograder.bulk.waiting import Waiting, WorkerLost
 from autograder.core.child import Job, Limits
 from autograder.core.grading import judged, refused
-from autograder.core.running import run
+from autograder.core.running import Lost, Seen, run
 from autograder.core.step import Step
 from autograder.core.task import Task
 from autograder.core.verdict import Verdict
@@ -48,7 +48,7 @@ def grade_all(
     tier: Tier,
     jobs: int,
     limits: Limits | None = None,
-) -> Iterator[Graded]:
+) -> Generator[Graded]:
     """Grade each submission once, in whatever order they come to an end.
 
     Args:
@@ -78,25 +78,24 @@ def grade_all(
 
 
 class _Crew:
-    """Threads, each with a worker of its own; the thread waits, and judges while no other does."""
+    """What the threads share: what is to do, what is done, and whose turn it is to judge."""
 
     def __init__(self, step: Step, seed: int, tier: Tier, jobs: int, limits: Limits) -> None:
-        self.step, self.seed, self.tier, self.limits = step, seed, tier, limits
+        self.step, self.seed, self.tier, self.jobs, self.limits = step, seed, tier, jobs, limits
         self.task = Task.of(step)
         self.exports = {c.probe: c.export for c in step.checks}
         self.todo: queue.SimpleQueue[Submission | None] = queue.SimpleQueue()
         self.done: queue.SimpleQueue[Graded | Exception] = queue.SimpleQueue()
         self.judging = threading.Lock()
         self.stopped = threading.Event()
-        self.jobs = jobs
-        self.threads: list[threading.Thread] = []
+        self.hands: list[_Hand] = []
 
     def take(self, submission: Submission) -> None:
         """One more to do; a worker that is not needed is not started."""
         self.todo.put(submission)
-        if len(self.threads) < self.jobs:
-            self.threads.append(threading.Thread(target=self._work, daemon=True))
-            self.threads[-1].start()
+        if len(self.hands) < self.jobs:
+            self.hands.append(_Hand(self))
+            self.hands[-1].start()
 
     def next(self) -> Graded:
         """The next that is done."""
@@ -108,33 +107,70 @@ class _Crew:
     def stop(self) -> None:
         """End all workers, whatever they do."""
         self.stopped.set()
-        for _ in self.threads:
+        for hand in self.hands:
             self.todo.put(None)
-        for thread in self.threads:
-            thread.join()
+            hand.cancel()
+        for hand in self.hands:
+            hand.join()
 
-    def _work(self) -> None:
+
+class _Hand(threading.Thread):
+    """A thread with a worker of its own: waits for it, and judges while no other does."""
+
+    def __init__(self, crew: _Crew) -> None:
+        super().__init__(daemon=True)
+        self.crew = crew
+        self.worker: Waiting | None = None
+
+    def run(self) -> None:
+        """Grade what there is to do, until there is no more."""
+        crew = self.crew
         try:
-            worker = Waiting(self.task, self.tier)
-        except WorkerLost as e:
-            self.done.put(Broken(str(e)))
-            return
-        try:
-            while (submission := self.todo.get()) and not self.stopped.is_set():
-                verdict = self._verdict(submission, worker)
-                self.done.put(Graded(submission, verdict))
-        except Exception as e:
-            self.done.put(e)
+            while (submission := crew.todo.get()) and not crew.stopped.is_set():
+                crew.done.put(Graded(submission, self._verdict(submission)))
+        except Exception as e:  # the kit's own: whoever waits for a verdict gets to know it
+            crew.done.put(e)
         finally:
-            worker.close()
+            self._dismiss()
 
-    def _verdict(self, submission: Submission, worker: Waiting) -> Verdict:
-        source = submission.source
+    def cancel(self) -> None:
+        """Wake the thread that waits for its worker."""
+        worker = self.worker
+        if worker:
+            worker.cancel()
+
+    def _verdict(self, submission: Submission) -> Verdict:
+        crew, source = self.crew, submission.source
         if source.problem:
-            return refused(self.step, source, self.seed)
+            return refused(crew.step, source, crew.seed)
         started = time.perf_counter()
-        job = Job(source, self.task, tuple(self.exports), self.seed)
-        seen = run(job, self.exports, limits=self.limits, start=worker.start)
-        with self.judging:  # expectations are worked out once, and torch's settings are global
-            verdict = judged(self.step, source, seen, self.seed, patience=math.inf)
+        seen = self._seen(Job(source, crew.task, tuple(crew.exports), crew.seed))
+        with crew.judging:  # expectations are worked out once, and torch's settings are global
+            verdict = judged(crew.step, source, seen, crew.seed, patience=math.inf)
         return replace(verdict, seconds=time.perf_counter() - started)
+
+    def _seen(self, job: Job) -> Seen:
+        """What came of it; where it was the worker that failed, from a second one."""
+        crew = self.crew
+        for last in (False, True):
+            worker = self.worker or self._hired()
+            try:
+                return run(job, crew.exports, limits=crew.limits, start=worker.start)
+            except (WorkerLost, ChildProcessError) as e:
+                self._dismiss()
+                if (last and isinstance(e, ChildProcessError)) or crew.stopped.is_set():
+                    raise Broken(str(e)) from e
+        return Seen(Lost("worker"))
+
+    def _hired(self) -> Waiting:
+        self.worker = Waiting(self.crew.task, self.crew.tier)
+        try:
+            self.worker.until_ready()
+        except WorkerLost as e:
+            raise Broken(str(e)) from e
+        return self.worker
+
+    def _dismiss(self) -> None:
+        worker, self.worker = self.worker, None
+        if worker:
+            worker.close()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ def grade_folder(
     tier: Tier,
     jobs: int,
     lang: str,
-) -> Iterator[Graded | None]:
+) -> Generator[Graded | None]:
     """Grade the submissions of these names; one value for each once its line is on the disk.
 
     It is None where the line was there already, made from the same submission, step, version of the
@@ -54,22 +55,25 @@ def grade_folder(
                 prints[name] = made_from
                 yield submission
 
-    for graded in grade_all(step, todo(), seed=seed, tier=tier, jobs=jobs):
-        submission = graded.submission
-        line = {
+    def line(graded: Graded) -> dict[str, Any]:
+        name = graded.submission.name
+        return {
             **tell(graded),
-            "submission": submission.name,
-            "file": submission.source.filename,
+            "submission": name,
+            "file": graded.submission.source.filename,
             "tier": tier.number,
             "isolation": tier.name,
             "versions": versions(),
-            "fingerprint": prints.pop(submission.name),
+            "fingerprint": prints.pop(name),
         }
-        results.add(line)
-        yield graded
-        while present:
-            present -= 1
-            yield None
+
+    with closing(grade_all(step, todo(), seed=seed, tier=tier, jobs=jobs)) as verdicts:
+        for graded in verdicts:
+            results.add(line(graded))
+            yield graded
+            while present:
+                present -= 1
+                yield None
     while present:
         present -= 1
         yield None

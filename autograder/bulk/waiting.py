@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from autograder.bulk import wire
@@ -36,9 +37,6 @@ class Waiting:
     """One worker process, for one step.
 
     It may end with the thread that starts it, so that thread has to stay.
-
-    Raises:
-        WorkerLost: it does not start.
     """
 
     def __init__(self, task: Task, tier: Tier) -> None:
@@ -57,13 +55,19 @@ class Waiting:
                 start_new_session=True,  # Ctrl-C is the coordinator's
             )
         self.status: int | None = None
-        try:
+        with suppress(OSError):  # noticed when it does not get ready
             wire.send_task(self.control, task)
-            self._until_ready(_START_SECONDS)
-        except (OSError, WorkerLost) as e:
-            lost = self.lost()
-            self.close()
-            raise lost from e
+
+    def until_ready(self, seconds: float = _START_SECONDS) -> None:
+        """Return when it can take a job.
+
+        Raises:
+            WorkerLost: it does not start, or is stuck.
+        """
+        while self._is_told(seconds):
+            if self._listen() == wire.READY:
+                return
+        raise self.lost()
 
     def start(self, job: Job, limits: Limits) -> Far:
         """Have a child run the job; as `forked.Start`.
@@ -100,7 +104,7 @@ class Waiting:
             self.control.sendall(wire.END)
         except OSError as e:
             raise self.lost() from e
-        self._until_ready(_END_SECONDS)
+        self.until_ready(_END_SECONDS)
         if self.status is None:
             raise self.lost()
         return self.status
@@ -111,6 +115,11 @@ class Waiting:
         last = self._words.read()[-4000:].decode("utf-8", "replace").strip().splitlines()
         return WorkerLost(last[-1][:300] if last else "")
 
+    def cancel(self) -> None:
+        """From another thread: whatever is waited for, the worker is lost now."""
+        with suppress(OSError):
+            self.control.shutdown(socket.SHUT_RDWR)
+
     def close(self, patience: float = 2.0) -> None:
         """Stop the worker; it has a moment to clear away."""
         self.control.close()
@@ -120,12 +129,6 @@ class Waiting:
             self._process.kill()
             self._process.wait()
         self._words.close()
-
-    def _until_ready(self, seconds: float) -> None:
-        while self._is_told(seconds):
-            if self._listen() == wire.READY:
-                return
-        raise self.lost()
 
     def _is_told(self, seconds: float) -> bool:
         poll = select.poll()

@@ -8,6 +8,7 @@ import select
 import signal
 import socket
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from autograder.core import engine
@@ -19,13 +20,18 @@ from autograder.bulk.emptied import empty  # noqa: E402
 from autograder.core.child import FAILED, mapped, prepare, work  # noqa: E402
 from autograder.core.forked import kill  # noqa: E402
 from autograder.core.task import Task  # noqa: E402
+from autograder.wall.system import function  # noqa: E402
 from autograder.wall.tiers import Tier, numbered  # noqa: E402
+
+_DEATH = 1  # of prctl: the signal that comes when the parent dies
 
 
 def main(tier: int, control: int) -> None:
     """Serve until the other end of the control socket (a descriptor) is closed."""
     place = numbered(tier)
     place.enter()
+    with suppress(OSError):  # it leaves when the socket is closed, and clears away before
+        function("prctl", _DEATH, 0, 0, 0, 0)
     with socket.socket(fileno=control) as coordinator:
         task = wire.receive_task(coordinator)
         prepare(task)

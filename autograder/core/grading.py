@@ -104,6 +104,7 @@ def _loading(error: object) -> Finding:
         "ModuleNotFoundError": "load.no_module",
         "ImportError": "load.import",
         "SystemExit": "load.exit",
+        "NoNotebook": "load.notebook",
     }
     return Finding(special.get(error.kind, "load.raised"), vars(error))
 

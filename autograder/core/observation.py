@@ -22,13 +22,17 @@ class Malformed(ValueError):
 
 @dataclass(frozen=True)
 class Raised:
-    """The subject's exception: type, text, and the innermost line of the learner's own file."""
+    """The subject's exception: type, text, and the innermost line of the learner's own file.
+
+    In a notebook the line is one of a `cell`.
+    """
 
     kind: str
     message: str
     line: int | None = None
     code: str = ""
     function: str = ""
+    cell: int | None = None
 
 
 @dataclass(frozen=True)
@@ -151,7 +155,7 @@ def _from_plain(value: Any, levels: int = 5) -> Value:
 def _record(**value: Any) -> Raised | Odd:
     record = {"Raised": Raised, "Odd": Odd}[value.pop("$")](**value)
     for name, content in vars(record).items():
-        if name == "line":
+        if name in ("line", "cell"):
             fits = content is None or type(content) is int
         else:
             fits = isinstance(content, str) and len(content.encode()) <= 4000

@@ -30,7 +30,7 @@ from autograder.core.settings import put_back
 class Lost:
     """No observation: the process stopped, was stopped, or answered something that is none."""
 
-    kind: Literal["timeout", "exit", "signal", "memory", "malformed", "skipped"]
+    kind: Literal["timeout", "exit", "signal", "memory", "malformed", "skipped", "worker"]
     detail: str = ""
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from torch import Tensor
 
+from autograder.core.cells import SUFFIX, Failure, cell_of, run_cells
 from autograder.core.compare import kind_of
 from autograder.core.observation import Raised, see
 from autograder.core.verdict import Finding
@@ -75,14 +76,19 @@ class Subject:
     """Exports by name (`subject.attention`), and what the probes noted about them.
 
     `memo` keeps maps of weights that were read; `terms` what the subject was found to lack. The
-    exports in `allowed` may be torch's own.
+    exports in `allowed` may be torch's own. `failures` are the cells of a notebook that stopped.
     """
 
     def __init__(
-        self, namespace: Mapping[str, Any], label: str, allowed: Sequence[str] = ()
+        self,
+        namespace: Mapping[str, Any],
+        label: str,
+        allowed: Sequence[str] = (),
+        failures: Sequence[Failure] = (),
     ) -> None:
         self._namespace = namespace
         self._allowed = allowed
+        self._failures = failures
         self.label = label
         self.memo: dict[Any, Any] = {}
         self.terms: dict[str, list[str]] = {}
@@ -91,6 +97,9 @@ class Subject:
         if name.startswith("_"):
             raise AttributeError(name)
         if name not in self._namespace:
+            for failure in self._failures:
+                if failure.defines(name):
+                    raise failure.error
             close = difflib.get_close_matches(name, self._own_names(), n=1, cutoff=0.6)
             raise Unusable(
                 "missing_close" if close else "missing", export=name, close="".join(close)
@@ -136,6 +145,9 @@ def load(source: Source, name: str, allowed: Sequence[str] = ()) -> Subject:
     folder = str(Path(source.filename).parent)
     if folder not in sys.path:
         sys.path.append(folder)  # last: a helper file is found, a standard module is never shadowed
+    if source.filename.endswith(SUFFIX):
+        failures = run_cells(source.text, source.filename, module)
+        return Subject(module.__dict__, source.filename, allowed, failures)
     lines = source.text.splitlines(keepends=True)
     linecache.cache[source.filename] = (len(source.text), None, lines, source.filename)
     exec(compile(source.text, source.filename, "exec", dont_inherit=True), module.__dict__)
@@ -145,23 +157,32 @@ def load(source: Source, name: str, allowed: Sequence[str] = ()) -> Subject:
 def raised(error: BaseException, filename: str) -> Raised:
     """The error as it is observed: with the innermost line of `filename` it passed through, if any.
 
+    Of a notebook it is a line of one of its cells.
     Nothing that the learner's class says about itself is trusted to be what it should be.
     """
     kind = _clean(type.__dict__["__name__"].__get__(type(error)), 200)
-    if isinstance(error, SyntaxError) and error.filename == filename:
+    if isinstance(error, SyntaxError) and _is_own(error.filename, filename):
         line = error.lineno if isinstance(error.lineno, int) else None
-        return Raised(kind, _clean(error.msg, 1000), line, _clean(error.text, 200).strip())
+        code = _clean(error.text, 200).strip()
+        cell = cell_of(str(error.filename), filename)
+        return Raised(kind, _clean(error.msg, 1000), line, code, cell=cell)
     message = _text_of(error)
     frame, step = None, error.__traceback__
     while step is not None:
-        if step.tb_frame.f_code.co_filename == filename:
+        if _is_own(step.tb_frame.f_code.co_filename, filename):
             frame = step
         step = step.tb_next
     if frame is None:
         return Raised(kind, message)
-    code = linecache.getline(filename, frame.tb_lineno).strip()
-    function = frame.tb_frame.f_code.co_name
-    return Raised(kind, message, frame.tb_lineno, _clean(code, 200), _clean(function, 200))
+    home = frame.tb_frame.f_code.co_filename
+    code = _clean(linecache.getline(home, frame.tb_lineno).strip(), 200)
+    function = _clean(frame.tb_frame.f_code.co_name, 200)
+    return Raised(kind, message, frame.tb_lineno, code, function, cell_of(home, filename))
+
+
+def _is_own(code: object, filename: str) -> bool:
+    """Whether code of that name is the learner's file, or a cell of it."""
+    return isinstance(code, str) and (code == filename or cell_of(code, filename) is not None)
 
 
 def _text_of(error: BaseException) -> str:

@@ -50,6 +50,8 @@ def tell(finding: Finding, step: Step, lang: str, *, check: str = "", file: str 
         file: name of the learner's file, as it is to be shown.
     """
     facts = {"file": file, "message": "", "code": "", **finding.facts}
+    if facts.get("cell") is not None:
+        facts["file"] = say("word.cell", lang, file=facts["file"], cell=facts["cell"])
     if "key" in facts:
         facts["label"] = _label(step, check, str(facts["key"]), lang)
     if finding.text.startswith(_CLAIMED):

@@ -1,4 +1,4 @@
-"""Submissions graded by waiting workers: the verdicts are those that a fork of this process gives."""
+"""Submissions graded by waiting workers: verdicts as a fork gives them, whoever comes first."""
 
 from __future__ import annotations
 
