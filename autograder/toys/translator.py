@@ -40,9 +40,9 @@ class Translator(nn.Module):
         table = draw.normal("toy/table", _CLASSES, vocab_size(draw))
         words = draw.permutation("toy/words", table.size(1))
         words = words[(words != start) & (words != end)][:_CLASSES]
-        table[torch.arange(_CLASSES), words] += 9.0  # each class has a word of its own
         table[:, start], table[:, end] = -9.0, -8.0
-        table[0, end] = 9.0
+        words[0] = end
+        table[torch.arange(_CLASSES), words] = 9.0  # each class has a word of its own
         self.table = torch.cat([table, table.new_zeros(_WIDTH - _CLASSES, table.size(1))])
 
     def encode(self, src: Tensor, src_mask: Tensor | None) -> Tensor:

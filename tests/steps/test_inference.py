@@ -332,9 +332,10 @@ def test_the_toy_speaks_by_the_masks_that_it_heeds() -> None:
         assert torch.equal(said, toy(src, tgt, right, None)) == ("target" not in heeds)
 
 
-def test_the_toy_ends_where_the_source_says() -> None:
+@pytest.mark.parametrize("seed", range(20))
+def test_the_toy_ends_where_the_source_says(seed: int) -> None:
     src = torch.tensor([[5, 9, 8], [7, 9, 8]])
-    toy = Translator(Draw(1), 6, 9)
+    toy = Translator(Draw(seed), 6, 9)
     tgt = torch.full((2, 8), 6)
     said = toy.generator(toy(src, tgt, None, None)).argmax(-1)
     assert [(row == 9).nonzero().flatten().tolist() for row in said] == [
