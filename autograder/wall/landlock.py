@@ -42,11 +42,13 @@ _OWN = _READ | sum(
     )
 )  # fmt: skip
 
-NETWORK, SCOPES = 4, 6  # versions that can refuse TCP; abstract sockets and signals
+# Versions that can refuse TCP; abstract sockets and signals; keep quiet about what they refuse.
+NETWORK, SCOPES, QUIET = 4, 6, 7
 _TCP = 0b11
 _SCOPED = 0b11
 _VERSION = 1  # flag of landlock_create_ruleset
 _BENEATH = 1  # type of rule
+_NO_LOG = 1  # flag of landlock_restrict_self: whatever is tried here must not fill the system's log
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,7 @@ def enclose(stays: Open, version: int) -> None:
         _allow(ruleset, stays.read, _READ & handled)
         _allow(ruleset, stays.devices, (_READ | _BIT["write_file"]) & handled)
         _allow(ruleset, [stays.own] if stays.own else [], _OWN & handled)
-        syscall("landlock_restrict_self", ruleset, 0)
+        syscall("landlock_restrict_self", ruleset, _NO_LOG if version >= QUIET else 0)
     finally:
         os.close(ruleset)
 
