@@ -172,7 +172,8 @@ def shuffled(subject: Subject, draw: Draw) -> dict[str, Value]:
     same = handed[0] == ordered[0]
     return {
         "as_ordered": same,
-        "by_length": same or any(s in (sorted(s), sorted(s)[::-1]) for s in longest),
+        "by_length": same or any(map(_goes_one_way, longest)),
+        "by_default": _default(subject, lengths, most, 5) != _default(subject, lengths, most, 6),
         "repeats": again == handed[0],
         "varies": handed[1] != handed[0],
         "default_repeats": default[0] == default[1],
@@ -184,7 +185,7 @@ def shuffled(subject: Subject, draw: Draw) -> dict[str, Value]:
 def company(subject: Subject, draw: Draw) -> dict[str, Value]:
     """Whether sentences of equal length meet others when they are shuffled anew."""
     lengths, most = _lengths(draw)
-    one, two = (_drawn(subject, lengths, most, own=seed) for seed in (1, 2))
+    one, two = (_drawn(subject, lengths, most, own=seed, default=seed) for seed in (1, 2))
     if sorted(i for batch in one for i in batch) != list(range(len(lengths))):
         return {"same_company": False}  # which indices there are is another check's matter
     return {"same_company": set(map(frozenset, one)) == set(map(frozenset, two))}
@@ -204,8 +205,16 @@ def too_long(subject: Subject, draw: Draw) -> dict[str, Value]:
 def too_long_named(subject: Subject, draw: Draw) -> dict[str, Value]:
     """Whether the refusal tells the length."""
     lengths, most = _lengths(draw)
+    _batches(subject, lengths, most, False)
     length = most + draw.pick("excess", (13, 17, 19))
-    return {"named": str(length) in _refusal(subject, [*lengths, length], most)[1]}
+    kind, message = _refusal(subject, [*lengths, length], most)
+    # Whether it is refused at all is another check's matter.
+    return {"named": str(length) in message or kind != "ValueError"}
+
+
+def _goes_one_way(sizes: list[int]) -> bool:
+    """Whether these are sorted; a few may be so by chance."""
+    return len(sizes) > 4 and sizes in (sorted(sizes), sorted(sizes)[::-1])
 
 
 def _refusal(subject: Subject, lengths: list[int], most: int) -> tuple[str, str]:
@@ -238,6 +247,13 @@ def _drawn(
     torch.default_generator.manual_seed(default)
     generator = None if own is None else torch.Generator().manual_seed(own)
     return _batches(subject, lengths, most, shuffle, generator)
+
+
+def _default(subject: Subject, lengths: list[int], most: int, seed: int) -> Batches:
+    """The batches where nothing is said about shuffling."""
+    torch.default_generator.manual_seed(seed)
+    found: Iterable[Any] = subject.batches_by_length(lengths, most)
+    return [[int(i) for i in batch] for batch in found]
 
 
 def _batches(

@@ -15,70 +15,15 @@ from autograder.core.subject import Subject
 from autograder.toys.pairs import Side, Sides
 from autograder.toys.table import Table, Tree
 from autograder.toys.translator import PAD, Translator, vocab_size
-
-# The likeliest first step leads astray.
-_ASTRAY: Tree = {
-    "": {"a": 0.5, "b": 0.3, "c": 0.2},
-    "a": {"d": 0.35, "e": 0.33, "f": 0.32},
-    "b": {"g": 0.9, "d": 0.1},
-    "c": {"h": 0.95, "e": 0.05},
-    "b g": {".": 0.93, "h": 0.07},
-    "c h": {".": 0.97},
-    "a d": {".": 0.99},
-    "a e": {".": 0.995},
-}
-# It shows late which beginning is the best one.
-_LATE: Tree = {
-    "": {"a": 0.6, "b": 0.4},
-    "a": {"c": 0.55, "d": 0.45},
-    "b": {"e": 0.96, "f": 0.04},
-    "a c": {"g": 0.5, "h": 0.5},
-    "a d": {"g": 0.9, "h": 0.1},
-    "b e": {"f": 0.97},
-    "b e f": {"a": 0.9, ".": 0.1},
-    "b e f a": {".": 0.9},
-}
-# Each step is clear, and none is certain.
-_CLEAR: Tree = {
-    "": {"a": 0.8, "b": 0.05},
-    "a": {"c": 0.7, "d": 0.06},
-    "a c": {"e": 0.9, "b": 0.04},
-    "a c e": {"b": 0.75, "a": 0.04},
-    "a c e b": {".": 0.85, "c": 0.05},
-}
-# A short sentence is the best, and has to wait until the longer ones are done.
-_SHORT: Tree = {
-    "": {"a": 0.6, "b": 0.4},
-    "a": {".": 0.9, "c": 0.1},
-    "b": {"c": 0.9, "d": 0.1},
-    "b c": {"d": 0.95},
-    "b c d": {"e": 0.95},
-    "b c d e": {".": 0.95},
-    "a c": {"e": 0.9},
-    "a c e": {".": 0.9},
-}
-# A sentence ends while a better one is not done.
-_WORSE_FIRST: Tree = {
-    "": {"a": 0.7, ".": 0.3},
-    "a": {"b": 0.95},
-    "a b": {"c": 0.96},
-    "a b c": {".": 0.97},
-}
-# What has ended is ahead, until sentences of different length are weighed.
-_OVERTAKEN: Tree = {
-    "": {"a": 0.52, "b": 0.48},
-    "a": {".": 0.93, "c": 0.07},
-    "b": {"c": 0.93},
-    **{f"b {' '.join('cdefghij'[:n])}": {"cdefghij"[n]: 0.995} for n in range(1, 8)},
-    "b c d e f g h i j": {".": 0.995},
-}
-# Four sentences of one length.
-_FOUR: Tree = {
-    "": {"a": 0.6, "b": 0.4},
-    "a": {"c": 0.7, "d": 0.3},
-    "b": {"e": 0.65, "f": 0.35},
-    **{pair: {".": 1.0} for pair in ("a c", "a d", "b e", "b f")},
-}
+from autograder.toys.trees import (
+    ASTRAY,
+    CLEAR,
+    FOUR,
+    LATE,
+    OVERTAKEN,
+    SHORT,
+    WORSE_FIRST,
+)
 
 _SCORES = ("log_p", "default", "whole")
 
@@ -88,14 +33,14 @@ def beam_one(subject: Subject, draw: Draw) -> dict[str, Value]:
     found: dict[str, Value] = {}
     for name, first, max_len in (("short", 4, 9), ("long", 7, 13), ("cut", 5, 3), ("fits", 6, 6)):
         found[name] = _greedy(subject, draw, name, first, max_len)
-    _, search = _search(subject, draw, _CLEAR, 4)
+    _, search = _search(subject, draw, CLEAR, 4)
     return {**found, "unfinished": _first(search(1, 0.0))[1]}
 
 
 def best(subject: Subject, draw: Draw) -> dict[str, Value]:
     """The best hypothesis of small trees, by log p alone."""
     found: dict[str, Value] = {}
-    for name, tree, beam in (("two", _ASTRAY, 2), ("four", _ASTRAY, 4), ("late", _LATE, 3)):
+    for name, tree, beam in (("two", ASTRAY, 2), ("four", ASTRAY, 4), ("late", LATE, 3)):
         found[name] = _best(subject, draw, tree, beam, 0.0)
     return found
 
@@ -104,7 +49,7 @@ def score(subject: Subject, draw: Draw) -> dict[str, Value]:
     """The score of a sentence that every search finds, for several alpha."""
     found: dict[str, Value] = {}
     for name, alpha in zip(_SCORES, ((3, 0.0), (3,), (3, 1.0)), strict=True):
-        table, search = _search(subject, draw, _CLEAR, 8)
+        table, search = _search(subject, draw, CLEAR, 8)
         ids, value = _first(search(*alpha))
         found[f"{name}_ids"] = table.told(ids)
         found[name] = value
@@ -113,11 +58,11 @@ def score(subject: Subject, draw: Draw) -> dict[str, Value]:
 
 def finished(subject: Subject, draw: Draw) -> dict[str, Value]:
     """The best hypothesis where sentences end at different times."""
-    table, search = _search(subject, draw, _OVERTAKEN, 13)
+    table, search = _search(subject, draw, OVERTAKEN, 13)
     pairs = search(2, 0.6)
     return {
-        "waits": _best(subject, draw, _SHORT, 3, 0.0),
-        "goes_on": _best(subject, draw, _WORSE_FIRST, 3, 0.0),
+        "waits": _best(subject, draw, SHORT, 3, 0.0),
+        "goes_on": _best(subject, draw, WORSE_FIRST, 3, 0.0),
         "overtaken": table.told(_first(pairs)[0]),
         "both": sorted(table.told(ids) for ids, _ in pairs),
     }
@@ -125,7 +70,7 @@ def finished(subject: Subject, draw: Draw) -> dict[str, Value]:
 
 def several(subject: Subject, draw: Draw) -> dict[str, Value]:
     """All hypotheses of a search that loses none, and how many a narrower one gives."""
-    table, search = _search(subject, draw, _FOUR, 7)
+    table, search = _search(subject, draw, FOUR, 7)
     pairs = search(4, 0.6)
     scores = [value for _, value in pairs]
     return {
@@ -144,7 +89,7 @@ def masks(subject: Subject, draw: Draw) -> dict[str, Value]:
 
 def encodes_once(subject: Subject, draw: Draw) -> dict[str, Value]:
     """Whether the source is read more than once, and whether gradients are kept."""
-    table, search = _search(subject, draw, _LATE, 9)
+    table, search = _search(subject, draw, LATE, 9)
     search(3, 0.6)
     return {
         "again": [door for door, *_ in table.calls].count("encode") > 1,
@@ -161,7 +106,7 @@ def words(subject: Subject, draw: Draw) -> dict[str, Value]:
         ("beam", 9, 3, "b g"),
     )
     for name, max_len, beam, right in cases:
-        table, (source, target) = _bilingual(draw, _ASTRAY)
+        table, (source, target) = _bilingual(draw, ASTRAY)
         said = subject.translate(
             table,
             source.texts[0],
@@ -187,7 +132,7 @@ def translate_mode(subject: Subject, draw: Draw) -> dict[str, Value]:
     """The model's mode while it translates, and afterwards; and whether gradients are kept."""
     found: dict[str, Value] = {}
     for name, training in (("training", True), ("evaluating", False)):
-        table, (source, target) = _bilingual(draw, _ASTRAY)
+        table, (source, target) = _bilingual(draw, ASTRAY)
         table.train(training)
         subject.translate(
             table, source.texts[0], source.pipeline, source.vocabulary, target.vocabulary
@@ -215,11 +160,13 @@ def maps_mode(subject: Subject, draw: Draw) -> dict[str, Value]:
     model.eval()
     again = subject.attention_maps(model, *given)
     found["evaluating_after"] = model.training
-    gaps = [apart(maps[name], again[name]) for name in again]
-    found["apart"] = next((g for g in gaps if not isinstance(g, Tensor)), None) or max(
-        gap.abs().max().item() for gap in gaps
-    )
-    return found
+    largest = 0.0
+    for name in again:
+        gap = apart(maps[name], again[name])
+        if not isinstance(gap, Tensor):
+            return {**found, "apart": gap}
+        largest = max(largest, gap.abs().max().item())
+    return {**found, "apart": largest}
 
 
 def _held_against(found: Any, model: Any, given: tuple[Tensor, ...]) -> dict[str, Value]:

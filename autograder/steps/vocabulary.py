@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -76,7 +77,7 @@ def unknown(subject: Subject, draw: Draw) -> dict[str, Value]:
     vocabulary, known = _some(subject, draw)
     names = {int(vocabulary[token]): token for token in known}
     before = len(vocabulary)
-    seen = [_told(lambda t=t: _named(vocabulary[t], names), "an error") for t in _NOBODY]
+    seen = [_told(partial(_name_of, vocabulary, names, t), "an error") for t in _NOBODY]
     if "<unk>" not in known:  # what is listed is another check's matter
         seen = ["<unk>"] * len(seen)
     return {"unknown": seen, "grows": len(vocabulary) != before}
@@ -201,7 +202,7 @@ def _listed(vocabulary: Any, candidates: Sequence[str]) -> list[str]:
     Unknown words share theirs with a special, which comes first among the candidates.
     """
     size = len(vocabulary)
-    one, two = (_told(lambda t=t: int(vocabulary[t])) for t in _NOBODY)
+    one, two = (_told(partial(_id_of, vocabulary, t)) for t in _NOBODY)
     grows = isinstance(one, int) and isinstance(two, int) and one != two
     taken: dict[int, str] = {}
     for token in dict.fromkeys(candidates):
@@ -210,6 +211,14 @@ def _listed(vocabulary: Any, candidates: Sequence[str]) -> list[str]:
         except Exception:  # what unknown words get is another check's matter
             continue
     return [token for i, token in sorted(taken.items()) if i < size or not grows]
+
+
+def _id_of(vocabulary: Any, token: str) -> int:
+    return int(vocabulary[token])
+
+
+def _name_of(vocabulary: Any, names: dict[int, str], token: str) -> str:
+    return _named(vocabulary[token], names)
 
 
 def _everything(vocabulary: Any, candidates: Sequence[str]) -> list[str]:

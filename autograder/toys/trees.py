@@ -1,0 +1,69 @@
+"""Trees of likelihoods, each with a difficulty for a search: what a `Table` wants to say."""
+
+from __future__ import annotations
+
+from autograder.toys.table import Tree
+
+# The likeliest first step leads astray.
+ASTRAY: Tree = {
+    "": {"a": 0.5, "b": 0.3, "c": 0.2},
+    "a": {"d": 0.35, "e": 0.33, "f": 0.32},
+    "b": {"g": 0.9, "d": 0.1},
+    "c": {"h": 0.95, "e": 0.05},
+    "b g": {".": 0.93, "h": 0.07},
+    "c h": {".": 0.97},
+    "a d": {".": 0.99},
+    "a e": {".": 0.995},
+}
+# It shows late which beginning is the best one.
+LATE: Tree = {
+    "": {"a": 0.6, "b": 0.4},
+    "a": {"c": 0.55, "d": 0.45},
+    "b": {"e": 0.96, "f": 0.04},
+    "a c": {"g": 0.5, "h": 0.5},
+    "a d": {"g": 0.9, "h": 0.1},
+    "b e": {"f": 0.97},
+    "b e f": {"a": 0.9, ".": 0.1},
+    "b e f a": {".": 0.9},
+}
+# Each step is clear, and none is certain.
+CLEAR: Tree = {
+    "": {"a": 0.8, "b": 0.05},
+    "a": {"c": 0.7, "d": 0.06},
+    "a c": {"e": 0.9, "b": 0.04},
+    "a c e": {"b": 0.75, "a": 0.04},
+    "a c e b": {".": 0.85, "c": 0.05},
+}
+# A short sentence is the best, and has to wait until the longer ones are done.
+SHORT: Tree = {
+    "": {"a": 0.6, "b": 0.4},
+    "a": {".": 0.9, "c": 0.1},
+    "b": {"c": 0.9, "d": 0.1},
+    "b c": {"d": 0.95},
+    "b c d": {"e": 0.95},
+    "b c d e": {".": 0.95},
+    "a c": {"e": 0.9},
+    "a c e": {".": 0.9},
+}
+# A sentence ends while a better one is not done.
+WORSE_FIRST: Tree = {
+    "": {"a": 0.7, ".": 0.3},
+    "a": {"b": 0.95},
+    "a b": {"c": 0.96},
+    "a b c": {".": 0.97},
+}
+# What has ended is ahead, until sentences of different length are weighed.
+OVERTAKEN: Tree = {
+    "": {"a": 0.52, "b": 0.48},
+    "a": {".": 0.93, "c": 0.07},
+    "b": {"c": 0.93},
+    **{f"b {' '.join('cdefghij'[:n])}": {"cdefghij"[n]: 0.995} for n in range(1, 8)},
+    "b c d e f g h i j": {".": 0.995},
+}
+# Four sentences of one length.
+FOUR: Tree = {
+    "": {"a": 0.6, "b": 0.4},
+    "a": {"c": 0.7, "d": 0.3},
+    "b": {"e": 0.65, "f": 0.35},
+    **{pair: {".": 1.0} for pair in ("a c", "a d", "b e", "b f")},
+}
