@@ -175,6 +175,7 @@ def counts(subject: Subject, draw: Draw) -> dict[str, Value]:
     return {
         **found,
         "accumulated": _counts(accumulated),
+        "anew": any(two.values()),
         "left_over": {name: (two[name] or 0) - (one[name] or 0) for name in _COUNTS},
     }
 

@@ -6,7 +6,6 @@ Whatever is written goes to a temporary folder, which is removed.
 from __future__ import annotations
 
 import contextlib
-import operator
 import os
 from typing import Any
 
@@ -17,6 +16,7 @@ from autograder.core.draw import Draw
 from autograder.core.observation import Odd, Value, see
 from autograder.core.probing import attempt
 from autograder.core.subject import Subject
+from autograder.toys.entries import both, count, losses, numbers
 from autograder.toys.epochs import KEYS, Stop, Training, read, weights_in
 from autograder.toys.files import Acts, Breaks, temporary_folder
 
@@ -101,11 +101,11 @@ def history(subject: Subject, draw: Draw) -> dict[str, Value]:
     """The losses of three epochs with two batches to an update, and the weights reached."""
     with temporary_folder() as folder:
         training = Training(draw)
-        entries = training.run(subject, folder, epochs=3, accum_iter=2)
+        entries = training.run(subject, str(folder), epochs=3, accum_iter=2)
         return {
-            "epochs": _numbers(entries, "epoch"),
-            "train_loss": _losses(entries, "train_loss"),
-            "valid_loss": _losses(entries, "valid_loss"),
+            "epochs": numbers(entries, "epoch"),
+            "train_loss": losses(entries, "train_loss"),
+            "valid_loss": losses(entries, "valid_loss"),
             "updates": len(training.optimizer.rates),
             "validated": training.modes("valid"),
             "trained": training.modes("train"),
@@ -134,9 +134,9 @@ def files(subject: Subject, draw: Draw) -> dict[str, Value]:
             "best_lacks": [key for key in ("model",) if key not in best],
             "last_model": _apart(weights_in(last), training.weights),
             "last_epoch": last.get("epoch"),
-            "last_history": _count(last.get("history")),
+            "last_history": count(last.get("history")),
             "last_schedule": (last.get("scheduler") or {}).get("last_epoch"),
-            "returned": _count(entries),
+            "returned": count(entries),
         }
 
 
@@ -152,23 +152,30 @@ def stopped(subject: Subject, draw: Draw) -> dict[str, Value]:
         last = read(folder / "last.pt") or {}
         kept = read(training.link) if training.link else None
         replaced = (kept or {}).get("epoch") == 1
-        return {
+        found: dict[str, Value] = {
             "epochs_saved": list(training.found),
             "epoch_left": last.get("epoch"),
             "instead": [] if last else sorted(os.listdir(folder)),
             "as_saved": replaced == _replaces(subject),
         }
+        if not last:
+            Training(draw).run(subject, folder / "again", epochs=1)
+            found["at_the_end"] = (folder / "again" / "last.pt").is_file()
+        return found
 
 
 def best(subject: Subject, draw: Draw) -> dict[str, Value]:
     """Which epoch's model the best one is: where validation gets worse again, and where not."""
     found: dict[str, Value] = {}
+    courses: dict[str, Value] = {}
     for name, factors in _COURSES.items():
         with temporary_folder() as folder:
             training = Training(draw, factors=factors)
-            training.run(subject, folder, epochs=len(factors))
+            entries = training.run(subject, folder, epochs=len(factors))
             found[name] = training.epoch_of(weights_in(read(folder / "best.pt")))
-    return found
+            courses[f"{name}_losses"] = both(entries)
+    # Where they are not the usual ones, the losses tell mistakes apart.
+    return found if list(found.values()) == [2, 3, 1] else {**found, **courses}
 
 
 def resume(subject: Subject, draw: Draw) -> dict[str, Value]:
@@ -189,14 +196,16 @@ def resume(subject: Subject, draw: Draw) -> dict[str, Value]:
         with draw.torch_seeded("later"):
             seen = second.run(subject, folder / "b", epochs=4, resume=True)
         found: dict[str, Value] = {
-            "entries": _count(seen),
+            "entries": count(seen),
             "passes": second.passes("train"),
             "rates": [round(rate, 6) for rate in second.optimizer.rates],
-            "losses": _apart(_both(seen), _both(asked)),
+            "losses": _apart(both(seen), both(asked)),
             "weights": second.weights - straight.weights,
         }
         third = Training(draw, weights="other")
         third.run(subject, folder / "b", epochs=4, resume=True)
+        if second.passes("train") != 2:
+            found["last_there"] = (folder / "b" / "last.pt").is_file()
         return {**found, "done": third.passes("train")}
 
 
@@ -211,13 +220,16 @@ def start(subject: Subject, draw: Draw) -> dict[str, Value]:
         again.run(subject, folder / "a", epochs=1)
         first.run(subject, folder / "b", epochs=2)
         before = weights_in(read(folder / "b" / "best.pt"))
-        worse.run(subject, folder / "b", epochs=4, resume=True)
+        entries = worse.run(subject, folder / "b", epochs=4, resume=True)
         after = weights_in(read(folder / "b" / "best.pt"))
-        return {
+        found: dict[str, Value] = {
             "nothing_yet": new.passes("train"),
             "not_asked": again.passes("train"),
             "best_kept": _equal(before, after),
         }
+        if not found["best_kept"]:  # the rest tells mistakes apart
+            found |= {"best_before": before is not None, "losses": both(entries)}
+        return found
 
 
 def _state(draw: Draw, name: str) -> dict[str, Any]:
@@ -255,32 +267,6 @@ def _replaces(subject: Subject) -> bool:
             os.link(path, link)
         subject.save_checkpoint(path, epoch=2)
         return (read(link) or {}).get("epoch") == 1
-
-
-def _numbers(entries: Any, key: str) -> Value:
-    """A value of each entry of a history, or what stands in the place of one."""
-    try:
-        return [operator.index(entry[key]) for entry in entries]
-    except (TypeError, KeyError):
-        return see(entries)
-
-
-def _count(entries: Any) -> Value:
-    return len(entries) if isinstance(entries, list | tuple) else see(entries)
-
-
-def _losses(entries: Any, key: str) -> Value:
-    try:
-        return torch.tensor([float(entry[key]) for entry in entries])
-    except (TypeError, KeyError, ValueError):
-        return see(entries)
-
-
-def _both(entries: Any) -> Value:
-    """float32 (2, epochs): losses of training and validation."""
-    parts = [_losses(entries, key) for key in ("train_loss", "valid_loss")]
-    tensors = [part for part in parts if isinstance(part, Tensor)]
-    return torch.stack(tensors) if len(tensors) == 2 else Odd("no losses")
 
 
 def _equal(one: Tensor | None, two: Tensor | None) -> bool:
