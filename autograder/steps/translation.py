@@ -17,6 +17,7 @@ from autograder.toys.table import Table, Tree
 from autograder.toys.translator import PAD, Translator, vocab_size
 from autograder.toys.trees import (
     ASTRAY,
+    AT_ONCE,
     CLEAR,
     FOUR,
     LATE,
@@ -61,6 +62,7 @@ def finished(subject: Subject, draw: Draw) -> dict[str, Value]:
     table, search = _search(subject, draw, OVERTAKEN, 13)
     pairs = search(2, 0.6)
     return {
+        "at_once": _best(subject, draw, AT_ONCE, 3, 0.0),
         "waits": _best(subject, draw, SHORT, 3, 0.0),
         "goes_on": _best(subject, draw, WORSE_FIRST, 3, 0.0),
         "overtaken": table.told(_first(pairs)[0]),
@@ -100,26 +102,17 @@ def encodes_once(subject: Subject, draw: Draw) -> dict[str, Value]:
 def words(subject: Subject, draw: Draw) -> dict[str, Value]:
     """What is read of sentences, and what is said."""
     found: dict[str, Value] = {}
-    cases = (
-        ("greedy", 9, 1, "a d"),
-        ("cut", 2, 1, "a"),
-        ("beam", 9, 3, "b g"),
-    )
-    for name, max_len, beam, right in cases:
+    cases = (("greedy", (), "a d"), ("cut", (2, 1), "a"), ("beam", (9, 3), "b g"))
+    for name, more, right in cases:
         table, (source, target) = _bilingual(draw, ASTRAY)
-        said = subject.translate(
-            table,
-            source.texts[0],
-            source.pipeline,
-            source.vocabulary,
-            target.vocabulary,
-            max_len,
-            beam,
+        ends = (source.pipeline, source.vocabulary, target.vocabulary)
+        said = subject.translate(table, source.texts[0], *ends, *more)
+        found[name] = _as_found(subject, said, table, target, *(more or (72, 1)), right)
+        read, mask = table.sources[0], table.masks[0]
+        found["read"] = source.sentence(read.flatten().tolist())
+        found["all_visible"] = mask is None or (
+            mask.numel() == mask.size(-1) == read.size(-1) and bool((mask != 0).all())
         )
-        found[name] = _as_found(subject, said, table, target, max_len, beam, right)
-        read = [i for src in table.sources[:1] for i in src.flatten().tolist()]
-        found["read"] = source.sentence(read)
-        found["hides"] = table.hides
     table, (source, target) = _bilingual(draw, {"": {"a": 1.0}, "a": {"<unk>": 1.0}})
     ends = (source.pipeline, source.vocabulary, target.vocabulary)
     said = subject.translate(table, "", *ends)

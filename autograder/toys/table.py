@@ -40,7 +40,7 @@ class Table(nn.Module):
         super().__init__()
         self.calls: list[tuple[str, bool, bool]] = []
         self.sources: list[Tensor] = []
-        self.hides = False
+        self.masks: list[Tensor | None] = []
         self.weight = nn.Parameter(torch.ones(1))
         letters = sorted({t for row in tree.values() for t in row} - {_END})
         self.vocab = vocab or draw.pick("table/vocab", (23, 29, 31))
@@ -68,7 +68,7 @@ class Table(nn.Module):
         """Turn ids (B, S) into memory (B, S, d_model)."""
         self._note("encode")
         self.sources.append(src)
-        self.hides |= src_mask is not None and bool((src_mask == 0).any())
+        self.masks.append(src_mask)
         return src[..., None].float().repeat(1, 1, self.basis.size(0)) * self.weight
 
     def decode(
