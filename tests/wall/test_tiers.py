@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -13,16 +14,29 @@ from typing import Any
 import pytest
 
 from autograder.front.commands import doctor as front
-from autograder.wall import parts, tiers
-from autograder.wall.system import supported
+from autograder.wall import parts, seccomp, tiers
+from autograder.wall.system import machine, supported
 
 LANGUAGES = ("en", "ko")
 linux = pytest.mark.skipif(not supported(), reason="there are no walls for this system")
 
 
-def doctor(path: str, *arguments: str) -> str:
+START = """
+import ctypes, struct, sys
+from autograder.front.command import main
+from autograder.wall.system import function, syscall
+
+def install(lines):
+    held = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *line) for line in lines))
+    function("prctl", 38, 1, 0, 0, 0)
+    syscall("seccomp", 1, 0, struct.pack("@HP", len(lines), ctypes.addressof(held)))
+
+"""
+
+
+def doctor(path: str, *arguments: str, before: str = "") -> str:
     """What `autograder doctor` prints where programs are looked for in `path`."""
-    code = "import sys; from autograder.front.command import main; sys.exit(main())"
+    code = f"{START}{before}\nsys.exit(main())"
     ended = subprocess.run(
         [sys.executable, "-c", code, "doctor", *arguments],
         env={**os.environ, "PATH": path},
@@ -34,8 +48,8 @@ def doctor(path: str, *arguments: str) -> str:
     return ended.stdout
 
 
-def as_json(path: str, *arguments: str) -> Any:
-    return json.loads(doctor(path, "--json", *arguments))
+def as_json(path: str, before: str = "") -> Any:
+    return json.loads(doctor(path, "--json", before=before))
 
 
 def programs(folder: Path, bubblewrap: str = "") -> str:
@@ -88,6 +102,51 @@ def test_a_bubblewrap_that_separates_nothing_is_none(tmp_path: Path) -> None:
     if not os.getuid():  # others cannot even start the child
         reason = seen["reasons"][0]
         assert (reason["key"], reason["detail"]) == ("leak", "share_namespaces")
+
+
+# What an older kernel, or a stricter system, answers: calls by number and flag, and an error.
+KERNELS = {
+    "without Landlock": ("landlock_create_ruleset", 0, errno.ENOSYS, 0, "landlock"),
+    "Landlock switched off": ("landlock_create_ruleset", 0, errno.EOPNOTSUPP, 0, "landlock"),
+    "without filters": ("seccomp", 0, errno.ENOSYS, 0, "seccomp"),
+    "no namespaces of users": ("clone", 0x10000000, errno.EPERM, 1, "bubblewrap_fails"),
+    "no namespaces left": ("clone", 0x10000000, errno.ENOSPC, 1, "bubblewrap_fails"),
+}
+NUMBERS = {
+    "x86_64": {"landlock_create_ruleset": 444, "seccomp": 317, "clone": 56},
+    "aarch64": {"landlock_create_ruleset": 444, "seccomp": 277, "clone": 220},
+}
+
+
+@linux
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_an_older_or_stricter_system_gives_less(kernel: str) -> None:
+    """The system is imitated by a filter that answers one call as it would."""
+    call, flag, error, number, key = KERNELS[kernel]
+    if number and tiers.trial(2).reason:
+        pytest.skip("no tier 2 here")
+    lines = [
+        (seccomp.LOAD, 0, 0, seccomp.NUMBER),
+        (seccomp.EQUAL, 0, 4 if flag else 1, NUMBERS[machine()][call]),
+        *([(seccomp.LOAD, 0, 0, seccomp.ARGUMENTS), (seccomp.AND, 0, 0, flag)] if flag else []),
+        *([(seccomp.EQUAL, 0, 1, flag)] if flag else []),
+        (seccomp.RETURN, 0, 0, seccomp.ERROR | error),
+        (seccomp.RETURN, 0, 0, seccomp.ALLOW),
+    ]
+    seen = as_json(os.environ["PATH"], before=f"install({lines!r})")
+    assert seen["tier"] == number
+    assert seen["reasons"][-1]["key"] == key
+    assert seen["reasons"][-1]["text"]
+
+
+@linux
+def test_elsewhere_there_are_no_walls() -> None:
+    before = "import sysconfig; sysconfig.get_config_vars(); sys.platform = 'darwin'"
+    seen = as_json(os.environ["PATH"], before=before)
+    assert (seen["tier"], seen["name"]) == (0, "none")
+    assert [r["key"] for r in seen["reasons"]] == ["system"]
+    assert "darwin" in seen["reasons"][0]["text"]
+    assert seen["trials"] == {"1": {}, "2": {}}
 
 
 def test_json_holds_what_is_documented() -> None:
