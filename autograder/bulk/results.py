@@ -118,11 +118,11 @@ class Results:
         end = 0
         self._file.seek(0)
         for data in self._file:
-            line = _line(data) if data.endswith(b"\n") else None
-            if line is None:
-                if not data.startswith(_BEGIN[: len(data)]) or self._file.read(1):
-                    raise Foreign
+            if not data.endswith(b"\n") and data.startswith(_BEGIN[: len(data)]):
                 break  # the writer was stopped
+            line = _line(data)
+            if line is None:
+                raise Foreign
             self._note(line, end, len(data))
             end += len(data)
         return end

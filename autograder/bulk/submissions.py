@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -44,56 +45,67 @@ class _Refused(Exception):
 def names_in(folder: Path, leave: Sequence[Path] = ()) -> list[str]:
     """The names of all submissions, in order; hidden files are none, nor are those to `leave`."""
     left = {p.name for p in leave if p.parent.resolve() == folder.resolve()}
-    found = (n for n in os.listdir(folder) if not n.startswith(".") and n not in _OTHERS)
-    return sorted(n for n in found if n not in left)
+    return sorted(n for n in os.listdir(folder) if _counts(n) and n not in left)
+
+
+def _counts(name: str) -> bool:
+    return not name.startswith(".") and name not in _OTHERS
 
 
 def read(folder: Path, name: str, step: Step) -> Submission:
-    """The submission of that name; nothing that lies there stops anything.
-
-    Raises:
-        OSError: the folder itself cannot be read.
-    """
-    place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    file, data = name, b""
+    """The submission of that name; nothing that lies there stops anything."""
+    data = b""
     try:
-        for file, data in _found(place, name, step):
-            source = Source.of(data, os.path.basename(file))
+        with _opened(folder) as place:
+            file, data = _found(place, name, step)
+        source = Source.of(data, file)
     except _Refused as e:
-        source = Source("", file, e.finding)
+        source = Source("", name, e.finding)
     except OSError as e:
         reason = e.strerror or type(e).__name__
-        source = Source("", file, Finding("submission.unreadable", {"reason": reason}))
-    finally:
-        os.close(place)
+        source = Source("", name, Finding("submission.unreadable", {"reason": reason}))
     told = repr((source.filename, source.problem)).encode()
     return Submission(name, source, sha256(sha256(told).digest() + data).hexdigest())
 
 
-def _found(place: int, name: str, step: Step) -> Iterator[tuple[str, bytes]]:
+@contextmanager
+def _opened(folder: str | Path, place: int | None = None) -> Iterator[int]:
+    """A folder's descriptor; one inside another is not followed if it is a link."""
+    follow = os.O_NOFOLLOW if place is not None else 0
+    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | follow, dir_fd=place)
+    try:
+        yield opened
+    finally:
+        os.close(opened)
+
+
+def _found(place: int, name: str, step: Step, depth: int = 2) -> tuple[str, bytes]:
     """The file to grade, and what is in it."""
-    kind = os.lstat(name, dir_fd=place).st_mode
-    if stat.S_ISDIR(kind):
-        folder = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=place)
-        try:
-            file = _chosen(os.listdir(folder), step)
-            yield file, _content(folder, file)
-        finally:
-            os.close(folder)
-    else:
-        yield name, _content(place, name)
+    if not _is_folder(place, name):
+        return name, _content(place, name)
+    with _opened(name, place) as folder:
+        inside = sorted(n for n in os.listdir(folder) if _counts(n))
+        folders = [n for n in inside if _is_folder(folder, n)]
+        file = _chosen([n for n in inside if n.endswith(SUFFIXES) and n not in folders], step)
+        if file:
+            return file, _content(folder, file)
+        folders = [step.name] if step.name in folders else folders
+        if depth > 1 and len(folders) == 1:  # as it was packed
+            return _found(folder, folders[0], step, depth - 1)
+    raise _Refused("empty")
 
 
-def _chosen(files: list[str], step: Step) -> str:
-    """The step's own file, one that holds everything, or the only one."""
-    files = sorted(f for f in files if f.endswith(SUFFIXES) and not f.startswith("."))
+def _is_folder(place: int, name: str) -> bool:
+    return stat.S_ISDIR(os.lstat(name, dir_fd=place).st_mode)
+
+
+def _chosen(files: list[str], step: Step) -> str | None:
+    """The step's own file, one that holds everything, or the only one; None where there is none."""
     known = [f"{stem}{s}" for stem in (step.slug, step.name, "transformer") for s in SUFFIXES]
-    for name in known:
-        if name in files:
-            return name
-    if len(files) == 1:
-        return files[0]
-    raise _Refused("several", files=files[:5]) if files else _Refused("empty")
+    named = [name for name in known if name in files]
+    if len(files) > 1 and not named:
+        raise _Refused("several", files=files[:5])
+    return next(iter(named or files), None)
 
 
 def _content(place: int, name: str) -> bytes:

@@ -1,0 +1,191 @@
+"""What lies in a folder of submissions: each is a submission or a reason, and nothing stops it."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from autograder.bulk.submissions import LARGEST, Submission, names_in, read
+from autograder.core.step import Step, find_step
+
+
+def one(folder: Path, step: Step, name: str) -> Submission:
+    assert name in names_in(folder)
+    return read(folder, name, step)
+
+
+def reason(folder: Path, step: Step, name: str) -> str:
+    found = one(folder, step, name)
+    assert found.source.text == ""
+    assert found.source.problem
+    return found.source.problem.text
+
+
+def test_a_file_and_a_folder_are_a_submission_each(tmp_path: Path, step: Step) -> None:
+    (tmp_path / "alice.py").write_text("a = 1")
+    (tmp_path / "bob").mkdir()
+    (tmp_path / "bob" / "feed_forward.py").write_text("b = 1")
+    (tmp_path / "carol.ipynb").write_text("{}")
+    assert names_in(tmp_path) == ["alice.py", "bob", "carol.ipynb"]
+    found = [one(tmp_path, step, name) for name in names_in(tmp_path)]
+    assert [s.source.text for s in found] == ["a = 1", "b = 1", "{}"]
+    assert [s.source.filename for s in found] == ["alice.py", "feed_forward.py", "carol.ipynb"]
+
+
+@pytest.mark.parametrize(
+    ("files", "chosen"),
+    [
+        (["feed_forward.py", "notes.py"], "feed_forward.py"),
+        (["helper.py", "transformer.py"], "transformer.py"),
+        (["step04.ipynb", "scratch.ipynb"], "step04.ipynb"),
+        (["my work.py", "report.pdf", ".hidden.py"], "my work.py"),
+        (["feed_forward.py", "transformer.py"], "feed_forward.py"),
+    ],
+)
+def test_in_a_folder_the_file_is_found_by_its_name(
+    tmp_path: Path, step: Step, files: list[str], chosen: str
+) -> None:
+    (tmp_path / "alice").mkdir()
+    for file in files:
+        (tmp_path / "alice" / file).write_text(f"# {file}")
+    assert one(tmp_path, step, "alice").source.text == f"# {chosen}"
+
+
+def test_a_folder_in_the_folder_is_looked_into_once(tmp_path: Path, step: Step) -> None:
+    (tmp_path / "alice" / "step04").mkdir(parents=True)
+    (tmp_path / "alice" / "step04" / "feed_forward.py").write_text("a = 1")
+    (tmp_path / "bob" / "unpacked").mkdir(parents=True)
+    (tmp_path / "bob" / "unpacked" / "work.py").write_text("b = 1")
+    (tmp_path / "bob" / "__MACOSX").mkdir()
+    (tmp_path / "deep" / "a" / "b").mkdir(parents=True)
+    (tmp_path / "deep" / "a" / "b" / "work.py").write_text("c = 1")
+    assert one(tmp_path, step, "alice").source.text == "a = 1"
+    assert one(tmp_path, step, "bob").source.text == "b = 1"
+    assert reason(tmp_path, step, "deep") == "submission.empty"
+
+
+def test_what_cannot_be_graded_says_why(tmp_path: Path, step: Step) -> None:
+    secret = tmp_path / "secret.py"
+    secret.write_text("marks = 10")
+    folder = tmp_path / "class"
+    folder.mkdir()
+    (folder / "link.py").symlink_to(secret)
+    (folder / "to_folder").symlink_to(tmp_path)
+    (folder / "inside").mkdir()
+    (folder / "inside" / "feed_forward.py").symlink_to(secret)
+    os.mkfifo(folder / "fifo.py")
+    (folder / "empty").mkdir()
+    (folder / "two").mkdir()
+    for name in ("a.py", "b.py"):
+        (folder / "two" / name).write_text("")
+    (folder / "report.pdf").write_bytes(b"%PDF")
+    (folder / "large.py").write_bytes(b"#" * (LARGEST[".py"] + 1))
+    with open(folder / "huge.ipynb", "wb") as f:
+        f.truncate(200 * 2**20)
+    (folder / "utf16.py").write_bytes("a = 1".encode("utf-16"))
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(folder / "socket.py"))
+    found = {name: reason(folder, step, name) for name in names_in(folder)}
+    assert found == {
+        "link.py": "submission.link",
+        "to_folder": "submission.link",
+        "inside": "submission.link",
+        "fifo.py": "submission.no_file",
+        "socket.py": "submission.no_file",
+        "empty": "submission.empty",
+        "two": "submission.several",
+        "report.pdf": "submission.kind",
+        "large.py": "submission.large",
+        "huge.ipynb": "submission.large",
+        "utf16.py": "load.null",
+    }
+
+
+def test_as_large_as_may_be_is_read(tmp_path: Path, step: Step) -> None:
+    (tmp_path / "alice.py").write_bytes(b"#" * LARGEST[".py"])
+    assert one(tmp_path, step, "alice.py").source.problem is None
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_an_unreadable_file_says_why(tmp_path: Path, step: Step) -> None:
+    (tmp_path / "alice.py").write_text("")
+    (tmp_path / "alice.py").chmod(0)
+    (tmp_path / "bob").mkdir(mode=0)
+    assert reason(tmp_path, step, "alice.py") == "submission.unreadable"
+    assert reason(tmp_path, step, "bob") == "submission.unreadable"
+
+
+def test_a_file_that_is_swapped_for_a_link_is_not_followed(tmp_path: Path, step: Step) -> None:
+    secret, name = tmp_path / "secret", "alice.py"
+    secret.write_text("marks = 10")
+    folder = tmp_path / "class"
+    folder.mkdir()
+    (folder / name).write_text("a = 1")
+    (folder / "link").symlink_to(secret)
+    stop = threading.Event()
+
+    def swap() -> None:
+        while not stop.is_set():
+            os.rename(folder / name, folder / "kept")
+            os.rename(folder / "link", folder / name)
+            os.rename(folder / name, folder / "link")
+            os.rename(folder / "kept", folder / name)
+
+    swapping = threading.Thread(target=swap)
+    swapping.start()
+    try:
+        end = time.monotonic() + 0.5
+        seen = set()
+        while time.monotonic() < end:
+            seen.add(read(folder, name, step).source.text)
+    finally:
+        stop.set()
+        swapping.join()
+    assert seen <= {"a = 1", ""}
+
+
+ODD = ["-rf.py", "a\nb.py", "\x1b[31m.py", "=1+1.py", " .py", "a'b\".py", "한글.py", "%s.py"]
+
+
+def test_odd_names_are_names(tmp_path: Path, step: Step) -> None:
+    for name in ODD:
+        (tmp_path / name).write_text("a = 1")
+    with open(os.fsencode(tmp_path) + b"/\xff\xfe.py", "w") as f:
+        f.write("a = 1")
+    names = names_in(tmp_path)
+    assert len(names) == len(ODD) + 1
+    assert {read(tmp_path, name, step).source.text for name in names} == {"a = 1"}
+
+
+def test_results_that_lie_in_the_folder_are_no_submission(tmp_path: Path) -> None:
+    for name in ("alice.py", "results.jsonl", "results.csv"):
+        (tmp_path / name).write_text("")
+    leave = (tmp_path / "results.jsonl", tmp_path / "results.csv")
+    assert names_in(tmp_path, leave) == ["alice.py"]
+    assert len(names_in(tmp_path, [Path("/elsewhere/results.csv")])) == 3
+
+
+def test_a_submission_that_is_gone_meanwhile_says_why(tmp_path: Path, step: Step) -> None:
+    gone = read(tmp_path, "alice.py", step)
+    assert gone.source.problem
+    assert gone.source.problem.text == "submission.unreadable"
+
+
+@settings(max_examples=30, deadline=None)
+@given(one=st.binary(max_size=60), two=st.binary(max_size=60))
+def test_digests_differ_where_contents_do(
+    tmp_path_factory: pytest.TempPathFactory, one: bytes, two: bytes
+) -> None:
+    folder = tmp_path_factory.mktemp("class")
+    digests = []
+    for data in (one, two):
+        (folder / "alice.py").write_bytes(data)
+        digests.append(read(folder, "alice.py", find_step(4)).digest)
+    assert (digests[0] == digests[1]) == (one == two)
