@@ -19,9 +19,7 @@ from hypothesis import strategies as st
 from autograder.bulk.results import Busy, Foreign, Results, table_of, write_table
 
 
-def line(
-    submission: str, points: int = 10, fingerprint: str = "f", seed: int = 7
-) -> dict[str, Any]:
+def line(name: str, points: int = 10, fingerprint: str = "f", seed: int = 7) -> dict[str, Any]:
     checks = [
         {"name": "shape", "points": points, "max_points": 10, "misconceptions": ["a", "b"]},
         {"name": "remark", "points": 0, "max_points": 0, "misconceptions": ["b"]},
