@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -38,6 +39,8 @@ def test_honest_code_works(tried: Tried, tier: int, user: str) -> None:
 
 def test_without_walls_it_can_all_be_done(tried: Tried) -> None:
     """The attempts are real: nothing but a wall refuses them to root."""
+    if "Seccomp:\t0" not in Path("/proc/self/status").read_text():
+        pytest.skip("the tests run behind a filter of somebody else's, as in a container")
     outcomes = tried(0, "root")
     refused = {"EPERM", "EACCES", "ENOSYS"}
     for group in FORBIDDEN:
