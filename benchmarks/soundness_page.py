@@ -8,7 +8,7 @@ from pathlib import Path
 
 from autograder.authoring.soundness import fault_of
 from autograder.core.step import Words
-from benchmarks.soundness import OTHER_SEEDS, SEED, Soundness, Survivor
+from benchmarks.soundness_data import OTHER_SEEDS, SEED, Soundness, Survivor
 
 Lines = Callable[[Soundness, Words, str], Iterator[str]]
 

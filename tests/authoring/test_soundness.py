@@ -13,7 +13,8 @@ import torch
 
 from autograder.core.step import all_steps, find_step
 from benchmarks.mutants import mutants
-from benchmarks.soundness import Soundness, measure
+from benchmarks.soundness import measure
+from benchmarks.soundness_data import Soundness
 from benchmarks.soundness_page import PAGES, write
 
 ROOT = Path(__file__).parents[2]
