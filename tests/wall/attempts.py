@@ -127,7 +127,7 @@ def files(scratch: Path) -> dict[str, Attempt]:
         "list_root": lambda: os.listdir("/"),
         "list_temporary": lambda: os.listdir(scratch.parent),
         "write_secret": lambda: OUTSIDE.write_text("mine"),
-        "write_beside": lambda: (scratch.parent / f"beside{os.getpid()}").touch(),
+        "write_beside": lambda: os.close(_touched(scratch.parent)),
         "write_shared": lambda: os.close(_touched(Path("/dev/shm"))),
         "remove_secret": lambda: OUTSIDE.unlink(),
         "take_secret": lambda: OUTSIDE.rename(scratch / "taken"),
