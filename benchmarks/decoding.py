@@ -13,21 +13,16 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
-import transformer_ref
 from benchmarks.memory import memory_of, peak_memory
+from benchmarks.models import END, PAD, SIZES, START, VOCAB, reference
 from benchmarks.plain import plain
 
-SIZES = {
-    "base": {"N": 6, "d_model": 512, "d_ff": 2048, "h": 8},
-    "tiny": {"N": 3, "d_model": 256, "d_ff": 512, "h": 8},
-}
-VOCAB = 8316, 6384  # Multi30k's
-START, END, PAD = 0, 1, 2
 BEAM = 4
 REPEATS = 3  # of what decodes all sentences at once
 
@@ -85,10 +80,6 @@ def _mask(src: Tensor) -> Tensor:
     return (src != PAD).unsqueeze(-2)
 
 
-def _reference() -> ModuleType:
-    return transformer_ref
-
-
 @dataclass(frozen=True)
 class Way:
     """A way of decoding: whose code, and how many sentences at a time."""
@@ -102,13 +93,13 @@ class Way:
 WAYS = {
     "plain": Way("plain greedy, one by one", plain, _one_by_one),
     "plain_batch": Way("plain greedy, all in one batch", plain, _batched, at_once=True),
-    "single": Way("reference greedy, one by one", _reference, _one_by_one),
-    "batch": Way("reference greedy, all in one batch", _reference, _batched, at_once=True),
-    "beam": Way(f"reference beam {BEAM}, one by one", _reference, _beam),
+    "single": Way("reference greedy, one by one", reference, _one_by_one),
+    "batch": Way("reference greedy, all in one batch", reference, _batched, at_once=True),
+    "beam": Way(f"reference beam {BEAM}, one by one", reference, _beam),
 }
 
 
-def _model(of: ModuleType, size: dict[str, int]) -> nn.Module:
+def _model(of: ModuleType, size: dict[str, Any]) -> nn.Module:
     """A model, the same whoever's code it is, that never ends a target."""
     torch.manual_seed(0)
     model: nn.Module = of.make_model(*VOCAB, **size).eval()
@@ -127,9 +118,9 @@ def _sentences(number: int) -> Sentences:
     return [torch.randint(4, VOCAB[0], (1, n), generator=draw) for n in lengths.tolist()]
 
 
-def _measure(size: dict[str, int], sentences: Sentences, length: int) -> dict[str, float]:
+def _measure(size: dict[str, Any], sentences: Sentences, length: int) -> dict[str, float]:
     """Seconds that each way takes, in turns, so that a busy machine slows all of them down."""
-    models = {of: _model(of(), size) for of in (plain, _reference)}
+    models = {of: _model(of(), size) for of in (plain, reference)}
 
     def timed(way: Way, sentences: Sentences) -> float:
         start = time.perf_counter()

@@ -7,7 +7,6 @@ whatever the words are. What is counted are real tokens, of both sides; padding 
 from __future__ import annotations
 
 import argparse
-import gzip
 import os
 import random
 import re
@@ -19,21 +18,17 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import torch
 from torch import Tensor
 
-import transformer_ref
+from autograder.workshop.corpus import read_pairs
 from benchmarks.memory import memory_of, peak_memory
+from benchmarks.models import END, PAD, SIZES, START, VOCAB, reference
 from benchmarks.plain import plain
 from transformer_ref import batches_by_length
 
-SIZES = {
-    "base": {"N": 6, "d_model": 512, "d_ff": 2048, "h": 8},
-    "tiny": {"N": 3, "d_model": 256, "d_ff": 512, "h": 8},
-}
-VOCAB = 8316, 6384  # Multi30k's
-START, END, PAD = 0, 1, 2
 ROWS, PADDED = 32, 72  # The Annotated Transformer's, a device
 POSITIONS = ROWS * PADDED  # what all ways may hold at a time
 
@@ -75,15 +70,11 @@ def _autocast() -> AbstractContextManager[object]:
     return torch.autocast("cpu", dtype=torch.bfloat16)
 
 
-def _reference() -> ModuleType:
-    return transformer_ref
-
-
 WAYS = {
     "padded": Way(f"plain, padded to {PADDED}", plain, tight=False),
     "tight": Way("plain, batches by length", plain, tight=True),
-    "reference": Way("reference, batches by length", _reference, tight=True),
-    "bfloat16": Way("reference, bfloat16 autocast", _reference, tight=True, precision=_autocast),
+    "reference": Way("reference, batches by length", reference, tight=True),
+    "bfloat16": Way("reference, bfloat16 autocast", reference, tight=True, precision=_autocast),
 }
 
 
@@ -96,7 +87,7 @@ def _has_bfloat16() -> bool:
 class Trainer:
     """A model of someone's code, and all that it is trained with."""
 
-    def __init__(self, of: ModuleType, size: dict[str, int]) -> None:
+    def __init__(self, of: ModuleType, size: dict[str, Any]) -> None:
         torch.manual_seed(0)
         self.of = of
         self.model = of.make_model(*VOCAB, **size)
@@ -113,7 +104,7 @@ class Trainer:
 
 
 def _measure(
-    lengths: Lengths, size: dict[str, int], seconds: float
+    lengths: Lengths, size: dict[str, Any], seconds: float
 ) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
     """Tokens and steps a second of each way, in turns, so that a busy machine slows all down."""
     names = [name for name in WAYS if name != "bfloat16" or _has_bfloat16()]
@@ -160,11 +151,12 @@ def _ids(lengths: tuple[int, ...], width: int, vocab: int) -> Tensor:
 
 def _lengths(folder: Path) -> Lengths:
     """Lengths of Multi30k's training pairs in words and marks, the two markers counted."""
-    sides = []
-    for language in ("de", "en"):
-        with gzip.open(Path(folder) / f"train.{language}.gz", "rt", encoding="utf-8") as lines:
-            sides.append([2 + len(re.findall(r"\w+|[^\w\s]", line)) for line in lines])
-    return list(zip(*sides, strict=True))
+    pairs = read_pairs(*(Path(folder) / f"train.{language}.gz" for language in ("de", "en")))
+    return [(_length(source), _length(target)) for source, target in pairs]
+
+
+def _length(text: str) -> int:
+    return 2 + len(re.findall(r"\w+|[^\w\s]", text))
 
 
 def _drawn_lengths(number: int = 20_000) -> Lengths:
@@ -187,7 +179,7 @@ def _print(tokens: dict[str, list[float]], steps: dict[str, list[float]]) -> Non
     print(f"\nmedians of {len(tokens['reference'])} rounds, one step of each way in turn")
 
 
-def _memory_needed(way: Way, lengths: Lengths, size: dict[str, int]) -> float:
+def _memory_needed(way: Way, lengths: Lengths, size: dict[str, Any]) -> float:
     trainer, stream = Trainer(way.of(), size), _batches(lengths, way.tight)
     with way.precision():
         for _ in range(3):
