@@ -29,7 +29,7 @@ class Descent(Optimizer):
         return self.param_groups[0]["params"]
 
     @torch.no_grad()
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:  # type: ignore[override]
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Make one update."""
         loss = None if closure is None else torch.enable_grad()(closure)()
         group = self.param_groups[0]
@@ -76,12 +76,12 @@ class Schedule(LRScheduler):
         self.last_epoch = 0
         self._set()
 
-    def step(self, epoch: int | None = None) -> None:  # type: ignore[override]
+    def step(self, epoch: int | None = None) -> None:
         """Go on to the next update's rate."""
         self.last_epoch += 1
         self._set()
 
-    def get_last_lr(self) -> list[float]:
+    def get_last_lr(self) -> list[float | Tensor]:
         """The rates in force."""
         return [group["lr"] for group in self.optimizer.param_groups]
 

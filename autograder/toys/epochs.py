@@ -65,7 +65,7 @@ class Training:
         self.reached: list[Tensor] = []  # the weights at the end of each epoch
         self.link: Path | None = None
 
-    def run(self, subject: Subject, folder: Path, epochs: int, **options: Any) -> Any:
+    def run(self, subject: Subject, folder: Path | str, epochs: int, **options: Any) -> Any:
         """Call train_model."""
         tools = (self.loss, self.optimizer, self.scheduler)
         return subject.train_model(

@@ -103,7 +103,7 @@ class Learner(nn.Module):
 
     def forward(self, src: Tensor, tgt: Tensor, src_mask: Any, tgt_mask: Any) -> Tensor:
         """Turn ids (B, S) and (B, T) into features (B, T, d_model)."""
-        given = (t.clone() if isinstance(t, Tensor) else t for t in (src, tgt, src_mask, tgt_mask))
+        given = _kept(src), _kept(tgt), _kept(src_mask), _kept(tgt_mask)
         self.passes.append(Pass(*given, self.training, torch.is_grad_enabled()))
         memory = _mean(self.src_embed[src], src_mask)
         words = self.tgt_embed[tgt] + self.places[: tgt.size(1)]
@@ -142,6 +142,10 @@ class Loss:
 def weights(model: nn.Module) -> Tensor:
     """float32 (n,): all weights of a model in one row."""
     return torch.cat([p.detach().flatten() for p in model.parameters()])
+
+
+def _kept(part: Any) -> Any:
+    return part.clone() if isinstance(part, Tensor) else part
 
 
 def _drawn(draw: Draw, name: str, *shape: int) -> nn.Parameter:

@@ -169,7 +169,6 @@ UNKNOWN = {
     "nothing": [("return ", "")],
     "an exception": [("return", "q.no_such()\nreturn")],
     "the share of its own count": [("(self.size - 2)", "(len(target) + 0.5)")],
-    "target moved": [("target.unsqueeze(1), 1", "((target + 1) % self.size).unsqueeze(1), 1")],
 }
 
 
