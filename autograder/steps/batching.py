@@ -60,7 +60,7 @@ def src_mask(subject: Subject, draw: Draw) -> dict[str, Value]:
         batch = subject.Batch(src.clone(), tgt, *([] if name == "usual" else [pad]))
         found[f"{name}_kept"] = _kept(batch, src)
         mask = see(_held(batch, "src_mask"))
-        found[f"{name}_mask"] = (mask != 0).float() if isinstance(mask, Tensor) else mask
+        found[f"{name}_mask"] = _shown(mask) if isinstance(mask, Tensor) else mask
     return found
 
 
@@ -83,7 +83,8 @@ def tgt_mask(subject: Subject, draw: Draw) -> dict[str, Value]:
         return {"agrees": mask if isinstance(read, Tensor) else read}
     own = see(_std_mask(subject)(read.clone(), pad))
     one, two = _square(mask, read), _squared(own, read)
-    if not isinstance(one, Tensor) or not isinstance(two, Tensor):
+    ranks = (3, own.dim() if isinstance(own, Tensor) else 3)  # a wrong rank costs one check only
+    if not isinstance(one, Tensor) or not isinstance(two, Tensor) or mask.dim() not in ranks:
         alike = isinstance(own, Tensor) and torch.equal(mask.bool(), own.bool())
         return {"agrees": alike, "shape": list(mask.shape)}
     rows = (read != pad)[..., None]
@@ -93,15 +94,13 @@ def tgt_mask(subject: Subject, draw: Draw) -> dict[str, Value]:
 
 def ntokens(subject: Subject, draw: Draw) -> dict[str, Value]:
     """How far the number of tokens is from those of the batch's own `tgt_y`."""
-    found: dict[str, Value] = {}
-    for name, pad in (("count", _pad(draw)), ("usual", 2)):
-        src, tgt = _sentences(draw, name, pad)
-        batch = subject.Batch(src, tgt, *([] if name == "usual" else [pad]))
-        said, number = see(_held(batch, "tgt_y")), _number(_held(batch, "ntokens"))
-        if isinstance(said, Tensor) and isinstance(number, float):
-            number -= float((said != pad).sum())
-        found[name] = number
-    return found
+    pad = _pad(draw)
+    src, tgt = _sentences(draw, "count", pad)
+    batch = subject.Batch(src, tgt, pad)
+    said, number = see(_held(batch, "tgt_y")), _number(_held(batch, "ntokens"))
+    if isinstance(said, Tensor) and isinstance(number, float):
+        number -= float((said != pad).sum())
+    return {"count": number}
 
 
 def source_only(subject: Subject, draw: Draw) -> dict[str, Value]:
@@ -114,11 +113,14 @@ def source_only(subject: Subject, draw: Draw) -> dict[str, Value]:
     lacking = [masks[0] is not None and mask is None for mask in masks[1:]]
     one, two = see(masks[0]), see(masks[1])
     both = isinstance(one, Tensor) and isinstance(two, Tensor)
+    invented = [n for n in _WITH_TARGET if not _nothing(alone, n)]
+    found: dict[str, Value] = {} if not invented else {"reads": see(_held(alone, "tgt"))}
     return {
         "source": _kept(alone, src),
         "same_mask": not lacking[0] and (not both or torch.equal(one, two)),  # type: ignore[arg-type]
-        "invented": [n for n in _WITH_TARGET if not _nothing(_held(alone, n))],
+        "invented": invented,
         "by_default": not lacking[1],
+        **found,
     }
 
 
@@ -148,6 +150,7 @@ def _padded(draw: Draw, name: str, length: int, pad: int) -> Tensor:
     So there is not as much padding as there are sentences.
     """
     ids = draw.permutation(name, 30)[: 3 * length].view(3, length) + 11
+    ids[:, 0] = torch.tensor([0, 1, 0])  # below any padding
     lacking = torch.tensor([0, draw.pick(f"{name}/lacking", (1, 2)), 3])
     lacking = lacking[draw.permutation(f"{name}/rows", 3)]
     return ids.masked_fill(torch.arange(length) >= length - lacking[:, None], pad)
@@ -156,6 +159,7 @@ def _padded(draw: Draw, name: str, length: int, pad: int) -> Tensor:
 def _target(draw: Draw, name: str) -> Tensor:
     """int64 (2, 6), with padding between tokens and at the end, elsewhere in each row."""
     ids = draw.permutation(name, 30)[:12].view(2, 6) + 11
+    ids[0, 0], ids[1, 1] = 0, 1  # below any padding
     ids[0, [1 + draw.pick(name, (0, 1)), 5]] = _pad(draw)
     ids[1, [0, 3]] = _pad(draw)
     return ids
@@ -174,17 +178,19 @@ def _std_mask(subject: Subject) -> Callable[[Tensor, int], Any]:
 
 
 def _square(mask: Tensor, ids: Tensor) -> Value:
-    """float32 (B, L, L), 1 where one may look, whatever the mask's rank; or the shape of another.
-
-    -1 stands for what is made to be added.
-    """
+    """float32 (B, L, L): what a mask of any rank shows; or the shape of another."""
     rows, length = ids.shape
     mask = mask[:, 0] if mask.dim() == 4 and mask.size(1) == 1 else mask
     try:
         seen = torch.broadcast_to(mask, (rows, length, length))
     except RuntimeError:
         return Odd(f"tensor {tuple(mask.shape)}")
-    return (seen != 0).float().masked_fill(seen < 0, -1.0)
+    return _shown(seen)
+
+
+def _shown(mask: Tensor) -> Tensor:
+    """float32: 1 where one may look, 0 where not; -1 stands for what is made to be added."""
+    return (mask != 0).float().masked_fill(mask < 0, -1.0)
 
 
 def _squared(mask: Any, ids: Tensor) -> Value:
@@ -226,11 +232,17 @@ def _kept(batch: Any, src: Tensor) -> Value:
     kept = see(_held(batch, "src"))
     if not isinstance(kept, Tensor):
         return kept
-    return torch.equal(kept, src) if kept.shape == src.shape else list(kept.shape)
+    if kept.shape != src.shape:
+        return list(kept.shape)
+    return not kept.is_floating_point() and torch.equal(kept, src)
 
 
-def _nothing(value: Any) -> bool:
-    """None, or a count of 0."""
+def _nothing(batch: Any, name: str) -> bool:
+    """Whether it holds None there, or a count of 0, or does not let one look."""
+    try:
+        value = _held(batch, name)
+    except Exception:
+        return True
     return value is None or (not isinstance(value, Tensor) and value == 0)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -47,10 +48,14 @@ def form(subject: Subject, draw: Draw) -> dict[str, Value]:
 
 
 def length(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """How many tokens follow the start symbol when nothing ends a sentence."""
-    found: dict[str, Value] = {}
-    for max_len in (1, 2, 5, _LONG):
-        written = _written(subject, draw, _toy(draw), _sources(draw, "length", 1), max_len)
+    """How many tokens follow the start symbol when no end symbol is given, and if that can be so.
+
+    The toys say ids that often end a sentence.
+    """
+    src = _sources(draw, "length", 1)
+    found: dict[str, Value] = {"needs_end": _needs_end(subject.greedy_decode)}
+    for max_len, end in ((1, 9), (2, 9), (7, 1), (_LONG, 2)):
+        written = _written(subject, draw, _toy(draw, end=end), src, max_len)
         found[f"of_{max_len}"] = _columns(written)
     return found
 
@@ -94,6 +99,7 @@ def stops(subject: Subject, draw: Draw) -> dict[str, Value]:
         found[name] = found["alone"] if lacking else _beyond(written, end)
     cut, endless = (_written(subject, draw, toy, single, 4, *e) for e in ((end,), ()))
     found["cut_off"] = _columns(cut) == _columns(endless)
+    found["forced"] = isinstance(cut, Tensor) and bool((cut[:, -1:] == end).any())
     return found
 
 
@@ -112,7 +118,7 @@ def quiet(subject: Subject, draw: Draw) -> dict[str, Value]:
     toy = _toy(draw).eval()
     _call(subject, draw, toy, _sources(draw, "quiet", 1), 6)
     recorded = sorted({door for door, grad in toy.calls if grad})
-    switched_off = not torch.is_grad_enabled()
+    switched_off = not (torch.is_grad_enabled() and toy.weight.requires_grad)
     modes = [toy.training]
     _call(subject, draw, toy.train(), _sources(draw, "quiet", 1), 3)
     encoded = sum(door == "encode" for door, _ in toy.calls)
@@ -156,7 +162,23 @@ def _call(
 ) -> Any:
     start, _ = _symbols(draw)
     src_mask = (src != PAD).unsqueeze(1)
-    return subject.greedy_decode(toy, src.clone(), src_mask, max_len, start, *end)
+    decode = subject.greedy_decode
+    # That it cannot be called without an end symbol is another check's matter.
+    nothing = (None,) if _needs_end(decode) else ()
+    return decode(toy, src.clone(), src_mask, max_len, start, *(end or nothing))
+
+
+def _needs_end(function: Callable[..., Any]) -> bool:
+    """Whether it can be called with an end symbol only."""
+    return _takes(function, 6) and not _takes(function, 5)
+
+
+def _takes(function: Callable[..., Any], count: int) -> bool:
+    try:
+        inspect.signature(function).bind(*range(count))
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _written(
@@ -180,6 +202,8 @@ def _written(
 
 def _ids(result: Any) -> Value:
     """int64 (B, L), whatever holds it; or what is no ids at all."""
+    if isinstance(result, tuple) and result and isinstance(result[0], Tensor):
+        result = result[0] if result[0].dim() == 2 else result  # the ids, and something else
     seen = see(_listed(result) if isinstance(result, list | tuple) else result)
     if not isinstance(seen, Tensor):
         return seen

@@ -21,8 +21,9 @@ class Translator(nn.Module):
 
     A token depends on all tokens before it, on their order, and on the whole source. A sentence is
     `length_of(src)` tokens long, the end symbol not counted; what comes after that means nothing.
-    No token is likelier than another by a hair's breadth, and none is the start symbol. In training
-    mode everything it says is different.
+    No token is likelier than another by a hair's breadth, and none is the start symbol. The
+    likeliest is far from sure: who draws tokens by their probabilities mostly gets others. In
+    training mode everything it says is different.
 
     Args:
         draw: fixes what it says.
@@ -37,12 +38,12 @@ class Translator(nn.Module):
         self.calls: list[tuple[str, bool]] = []
         self.weight = nn.Parameter(torch.ones(1))
         self.factors = draw.permutation("toy/factors", 250) + 1
-        table = draw.normal("toy/table", _CLASSES, vocab_size(draw))
+        table = draw.uniform("toy/table", _CLASSES, vocab_size(draw), low=0.0)
         words = draw.permutation("toy/words", table.size(1))
         words = words[(words != start) & (words != end)][:_CLASSES]
         table[:, start], table[:, end] = -9.0, -8.0
         words[0] = end
-        table[torch.arange(_CLASSES), words] = 9.0  # each class has a word of its own
+        table[torch.arange(_CLASSES), words] = 3.0  # each class has a word of its own
         self.table = torch.cat([table, table.new_zeros(_WIDTH - _CLASSES, table.size(1))])
 
     def encode(self, src: Tensor, src_mask: Tensor | None) -> Tensor:

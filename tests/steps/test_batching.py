@@ -154,6 +154,13 @@ HONEST = BUILDS | {
         "if tgt is not None:",
         "self.tgt = self.tgt_y = self.tgt_mask = self.ntokens = None\n        if tgt is not None:",
     ),
+    "14.8 a target that cannot be looked at when there is none": edited(
+        BUILDS["properties"],
+        "return None if self._whole is None else self._whole[:, : ",
+        "return self._whole[:, : ",
+        "return None if self._whole is None else make_std_mask",
+        "return make_std_mask",
+    ),
     "14.5 copies": edited(
         SOLUTION, "self.src = src", "self.src = src.clone()", "= tgt[:, 1:]", "= tgt[:, 1:].clone()"
     ),
@@ -192,6 +199,24 @@ PLANTED: dict[str, tuple[tuple[str, ...], ...]] = {
         ("return tgt_mask", "return tgt_mask == 0"),
         ("return allowed[None] *", "return 1 - allowed[None] *"),
         ("return torch.tensor(rows)", "return ~torch.tensor(rows)"),
+    ),
+    "std-mask-additive": (
+        ("return tgt_mask", "return (tgt_mask == 0) * -1e9"),
+        (
+            "return allowed[None] *",
+            "return -1e4 * (1.0 - allowed[None] *",
+            "[:, None, :].to(torch.uint8))",
+            "[:, None, :].to(torch.uint8)))",
+        ),
+        (
+            "return torch.tensor(rows)",
+            "return torch.tensor(rows).float().log()",
+        ),
+    ),
+    "std-mask-as-large-as-the-batch": (
+        ("subsequent_mask(tgt.size(-1)).type_as(tgt_mask.data)", "subsequent_mask(len(tgt))"),
+        (),
+        (),
     ),
     "triangle-turned": (
         (".type_as(tgt_mask.data)", ".transpose(1, 2)"),
@@ -253,6 +278,17 @@ PLANTED: dict[str, tuple[tuple[str, ...], ...]] = {
         ("self.src != self.pad", "self.src == self.pad"),
         ("torch.logical_not(self.src.eq(self._pad))", "self.src.eq(self._pad)"),
     ),
+    "src-mask-additive": (
+        ("(src != pad).unsqueeze(-2)", "(src == pad).unsqueeze(-2) * -1e9"),
+        (
+            "(self.src != self.pad).to(torch.uint8)[:, None, :]\n",
+            "(self.src == self.pad).float()[:, None, :] * -1e4\n",
+        ),
+        (
+            "torch.logical_not(self.src.eq(self._pad))[:, None]",
+            "self.src.ne(self._pad)[:, None].float().log()",
+        ),
+    ),
     "src-pad-zero": (
         ("(src != pad)", "(src != 0)"),
         ("self.src != self.pad", "self.src != 0"),
@@ -308,6 +344,11 @@ PLANTED: dict[str, tuple[tuple[str, ...], ...]] = {
         ("mask(self.tgt, pad)", "mask(tgt, pad)"),
         ("mask(self.tgt, self", "mask(self.full, self"),
         ("mask(self.tgt, self", "mask(self._whole, self"),
+    ),
+    "mask-head-axis": (
+        ("self.make_std_mask(self.tgt, pad)", "self.make_std_mask(self.tgt, pad).unsqueeze(1)"),
+        ("make_std_mask(self.tgt, self.pad)", "make_std_mask(self.tgt, self.pad)[:, None]"),
+        ("make_std_mask(self.tgt, self._pad)", "make_std_mask(self.tgt, self._pad)[:, None]"),
     ),
     "mask-hides-padding-only": (
         ("self.make_std_mask(self.tgt, pad)", "(self.tgt != pad)[:, None]"),
@@ -428,6 +469,45 @@ UNKNOWN: dict[str, tuple[tuple[str, ...], set[str]]] = {
         ("self.tgt_y = tgt[:, 1:]", "self.tgt_y = tgt[:, 1:].masked_fill(tgt[:, 1:] == pad, -100)"),
         {"shift"},
     ),
+    "ids below the padding hidden": (
+        ("is_token = (tgt != pad)", "is_token = (tgt > pad)"),
+        {"std_mask_past"},
+    ),
+    "source ids below the padding hidden": (("(src != pad)", "(src > pad)"), {"src_mask"}),
+    "nothing of the source hidden": (("(src != pad)", "(src == src)"), {"src_mask"}),
+    "the same as a float": (
+        ("self.src = src", "self.src = src.float()"),
+        {"src_mask", "source_only"},
+    ),
+    "a mask of two dimensions": (
+        ("make_std_mask(self.tgt, pad)", "make_std_mask(self.tgt, pad).all(0)"),
+        {"tgt_mask"},
+    ),
+    "padding of the mask by another id": (
+        ("make_std_mask(self.tgt, pad)", "make_std_mask(self.tgt, 0)"),
+        {"tgt_mask"},
+    ),
+    "a target of zeros": (
+        (
+            "if tgt is not None:",
+            "tgt = torch.zeros_like(src) if tgt is None else tgt\n        if True:",
+        ),
+        {"source_only"},
+    ),
+    "kept by the class": (
+        ("self.tgt = tgt[:, :-1]", "Batch.tgt = tgt[:, :-1]"),
+        {"source_only"},
+    ),
+    "a dict": (
+        (
+            ".sum())\n",
+            ".sum())\n\n    def __new__(cls, *args):\n"
+            "        made = super().__new__(cls)\n"
+            "        made.__init__(*args)\n"
+            "        return vars(made)\n",
+        ),
+        {"src_mask", "shift", "tgt_mask", "ntokens", "source_only"},
+    ),
     "kept as float": (
         ("self.src = src", "self.src = src.float() + 0.5"),
         {"src_mask", "source_only"},
@@ -440,7 +520,7 @@ UNKNOWN: dict[str, tuple[tuple[str, ...], set[str]]] = {
         ("int((self.tgt_y != pad).sum())", "int((self.tgt_y != pad).sum()) + 1"),
         {"ntokens"},
     ),
-    "another default": (("pad: int = 2)", "pad: int = 0)"), {"src_mask", "ntokens"}),
+    "another default": (("pad: int = 2)", "pad: int = 0)"), {"src_mask"}),
     "the other name": (
         (".sum())", ".sum())\n            self.trg_y = self.__dict__.pop('tgt_y')"),
         {"shift", "ntokens"},

@@ -61,6 +61,34 @@ PLANTED: dict[str, tuple[tuple[str, ...] | None, ...]] = {
         ("topk(1)", "topk(1, largest=False)"),
         (".max(-1)", ".min(-1)"),
     ),
+    "token-drawn": (
+        (
+            "_, next_word = torch.max(prob, dim=1)",
+            "next_word = torch.multinomial(torch.exp(prob), num_samples=1)[:, 0]",
+        ),
+        (
+            "logp.topk(1).indices.squeeze(-1)",
+            "torch.distributions.Categorical(logits=logp).sample()",
+        ),
+        None,
+    ),
+    "end-without-default": (
+        ("end_symbol=None", "end_symbol"),
+        ("end_symbol=None", "end_symbol"),
+        ("end_symbol=None", "end_symbol"),
+    ),
+    "end-forced": (
+        (
+            "    return ys",
+            "    if len(ys[0]) == max_len > 1 and end_symbol is not None:\n"
+            "        ys[:, -1] = end_symbol\n    return ys",
+        ),
+        (
+            "if i in open_rows",
+            "if i in open_rows and (end_symbol is None or n < max_len - 1)",
+        ),
+        None,
+    ),
     "train-mode": (
         ("    with torch.no", "    model.train()\n    with torch.no"),
         ("    rows =", "    model.train(True)\n    rows ="),
@@ -294,6 +322,22 @@ UNKNOWN: dict[str, tuple[tuple[str, ...], set[str]]] = {
     ),
     "a list of ids": (("return ys", "return ys.tolist()"), {"form"}),
     "a sentence of its own": (("return ys", "return ys[:, :1]"), {"tokens", "length", "stops"}),
+    "the end where it is cut off, and one token more": (
+        ("range(max_len - 1)", "range(max_len - 1 + (end_symbol is not None))"),
+        {"stops"},
+    ),
+    "an end symbol where none is given": (
+        (
+            "    memory =",
+            "    end_symbol = 2 if end_symbol is None else end_symbol\n        memory =",
+        ),
+        {"tokens", "length"},
+    ),
+    "sharper than the model": (
+        ("log_probs.argmax(dim=-1)", "torch.multinomial((log_probs * 2).exp(), 1)[:, 0]"),
+        {"tokens", "batch", "causal", "source_mask"},
+    ),
+    "the ids and more": (("return ys", "return ys, ended"), {"form"}),
     "ids one too high": (("return ys", "return ys + 1"), {"tokens", "form", "stops"}),
 }
 
