@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-import os
 import queue
 import threading
 import time
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from autograder.bulk.submissions import Submission
-from autograder.bulk.waiting import Waiting, WorkerLost
+from autograder.bulk.waiting import Broken, Waiting, WorkerLost
 from autograder.core.child import Job, Limits
 from autograder.core.grading import judged, refused
 from autograder.core.running import Lost, Seen, run
@@ -29,17 +28,6 @@ class Graded:
     verdict: Verdict
 
 
-class Broken(Exception):
-    """Learners' code cannot be run here: why the worker or its walls failed."""
-
-
-def cores() -> int:
-    """Those that this process may use, where the system tells."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 def grade_all(
     step: Step,
     submissions: Iterable[Submission],
@@ -48,6 +36,7 @@ def grade_all(
     tier: Tier,
     jobs: int,
     limits: Limits | None = None,
+    started: Sequence[Waiting] = (),
 ) -> Generator[Graded]:
     """Grade each submission once, in whatever order they come to an end.
 
@@ -58,11 +47,12 @@ def grade_all(
         tier: the walls around the workers.
         jobs: how many workers there are.
         limits: of one submission.
+        started: workers for this step, begun before torch was loaded here; they are taken over.
 
     Raises:
         Broken: no submission's fault.
     """
-    crew = _Crew(step, seed, tier, jobs, limits or Limits())
+    crew = _Crew(step, seed, tier, jobs, limits or Limits(), started)
     waiting = 0
     try:
         for submission in submissions:
@@ -80,7 +70,15 @@ def grade_all(
 class _Crew:
     """What the threads share: what is to do, what is done, and whose turn it is to judge."""
 
-    def __init__(self, step: Step, seed: int, tier: Tier, jobs: int, limits: Limits) -> None:
+    def __init__(
+        self,
+        step: Step,
+        seed: int,
+        tier: Tier,
+        jobs: int,
+        limits: Limits,
+        started: Iterable[Waiting],
+    ) -> None:
         self.step, self.seed, self.tier, self.jobs, self.limits = step, seed, tier, jobs, limits
         self.task = Task.of(step)
         self.exports = {c.probe: c.export for c in step.checks}
@@ -89,6 +87,7 @@ class _Crew:
         self.judging = threading.Lock()
         self.stopped = threading.Event()
         self.hands: list[_Hand] = []
+        self.started = list(started)
 
     def take(self, submission: Submission) -> None:
         """One more to do; a worker that is not needed is not started."""
@@ -112,6 +111,8 @@ class _Crew:
             hand.cancel()
         for hand in self.hands:
             hand.join()
+        for worker in self.started:
+            worker.close()
 
 
 class _Hand(threading.Thread):
@@ -143,6 +144,7 @@ class _Hand(threading.Thread):
         crew, source = self.crew, submission.source
         if source.problem:
             return refused(crew.step, source, crew.seed)
+        self.worker = self.worker or self._hired()
         started = time.perf_counter()
         seen = self._seen(Job(source, crew.task, tuple(crew.exports), crew.seed))
         with crew.judging:  # expectations are worked out once, and torch's settings are global
@@ -163,7 +165,8 @@ class _Hand(threading.Thread):
         return Seen(Lost("worker"))
 
     def _hired(self) -> Waiting:
-        self.worker = Waiting(self.crew.task, self.crew.tier)
+        crew = self.crew
+        self.worker = crew.started.pop() if crew.started else Waiting(crew.task, crew.tier)
         try:
             self.worker.until_ready()
         except WorkerLost as e:

@@ -11,6 +11,7 @@ from autograder.bulk.coordinator import Graded, grade_all
 from autograder.bulk.fingerprint import fingerprint, versions
 from autograder.bulk.results import Results
 from autograder.bulk.submissions import Submission, read
+from autograder.bulk.waiting import Waiting
 from autograder.core.step import Step
 from autograder.wall.tiers import Tier
 
@@ -28,6 +29,7 @@ def grade_folder(
     tier: Tier,
     jobs: int,
     lang: str,
+    started: Sequence[Waiting] = (),
 ) -> Generator[Graded | None]:
     """Grade the submissions of these names; one value for each once its line is on the disk.
 
@@ -38,7 +40,7 @@ def grade_folder(
         folder, names: see `submissions.names_in`.
         results: where lines are looked up and added.
         tell: a verdict as a line holds it, in `lang`.
-        step, seed, tier, jobs: see `grade_all`.
+        step, seed, tier, jobs, started: see `grade_all`.
         lang: of the texts in the lines.
     """
     prints: dict[str, str] = {}
@@ -67,7 +69,8 @@ def grade_folder(
             "fingerprint": prints.pop(name),
         }
 
-    with closing(grade_all(step, todo(), seed=seed, tier=tier, jobs=jobs)) as verdicts:
+    all_of_them = grade_all(step, todo(), seed=seed, tier=tier, jobs=jobs, started=started)
+    with closing(all_of_them) as verdicts:
         for graded in verdicts:
             results.add(line(graded))
             yield graded

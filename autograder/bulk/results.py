@@ -26,6 +26,10 @@ class Foreign(Exception):
     """The file holds something else than results; it is left as it is."""
 
 
+class Unwritten(Exception):
+    """The system refuses to write any more; its reason."""
+
+
 @dataclass(frozen=True)
 class _Place:
     """Where the newest line about a submission lies, and what it was made from."""
@@ -67,12 +71,22 @@ class Results:
         place = self._places.get(submission)
         return place is not None and place.fingerprint == fingerprint
 
+    def lacks(self, submissions: Iterable[str]) -> int:
+        """About how many of these there is no line at all."""
+        return sum(name not in self._places for name in submissions)
+
     def add(self, line: Mapping[str, Any]) -> None:
-        """Write a line; it is on the disk when this returns."""
+        """Write a line; it is on the disk when this returns.
+
+        Raises:
+            Unwritten: it could not be.
+        """
         data = json.dumps(line).encode() + b"\n"
-        self._file.write(data)
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        with _written():
+            left = data
+            while left:  # not by the file: it would keep what could not be written, for later
+                left = left[os.write(self._file.fileno(), left) :]
+            os.fsync(self._file.fileno())
         self._note(line, self._end, len(data))
         self._end += len(data)
 
@@ -89,12 +103,16 @@ class Results:
                 yield line
 
     def finish(self, submissions: Iterable[str]) -> None:
-        """Keep the newest lines about these alone, in this order; the table is written anew."""
+        """Keep the newest lines about these alone, in this order; the table is written anew.
+
+        Raises:
+            Unwritten: it could not be; the lines are still there as they were.
+        """
         names = [name for name in submissions if name in self._places]
-        with _replaced(self.path) as file:
+        with _written(), _replaced(self.path) as file:
             for name in names:
                 file.write(self._read(self._places[name]))
-        with _replaced(table_of(self.path)) as file:
+        with _written(), _replaced(table_of(self.path)) as file:
             write_table(file, self.lines(names))
 
     def close(self) -> None:
@@ -146,6 +164,14 @@ def _line(data: bytes) -> dict[str, Any] | None:
         return line if known and isinstance(line["seed"], int) else None
     except (ValueError, TypeError, KeyError):
         return None
+
+
+@contextmanager
+def _written() -> Iterator[None]:
+    try:
+        yield
+    except OSError as e:
+        raise Unwritten(e.strerror or type(e).__name__) from e
 
 
 @contextmanager

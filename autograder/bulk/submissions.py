@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
+from autograder.core.source import Source
 from autograder.core.step import Step
-from autograder.core.subject import Source
 from autograder.core.verdict import Finding
 
 SUFFIXES = (".py", ".ipynb")

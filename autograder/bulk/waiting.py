@@ -12,11 +12,14 @@ import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from autograder.bulk import wire
-from autograder.core.child import Job, Limits
 from autograder.core.task import Task
 from autograder.wall.tiers import Tier
+
+if TYPE_CHECKING:  # the coordinator starts its workers before it imports torch itself
+    from autograder.core.child import Job, Limits
 
 # It has the coordinator's own idea of where modules are, and nothing else of its surroundings.
 _START = """import json, sys
@@ -31,6 +34,17 @@ _END_SECONDS = 20.0  # a full scratch folder takes its time
 
 class WorkerLost(Exception):
     """The worker has gone, or does not answer; its last words."""
+
+
+class Broken(Exception):
+    """Learners' code cannot be run here: why the worker or its walls failed."""
+
+
+def cores() -> int:
+    """Those that this process may use, where the system tells: one worker for each."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 class Waiting:

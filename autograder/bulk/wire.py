@@ -13,12 +13,14 @@ import os
 import socket
 import struct
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from autograder.core.child import Job, Limits
 from autograder.core.given import Names
-from autograder.core.subject import Source
+from autograder.core.source import Source
 from autograder.core.task import Task
+
+if TYPE_CHECKING:  # the coordinator starts its workers before it imports torch itself
+    from autograder.core.child import Job, Limits
 
 START, END, READY, GONE = b"S", b"E", b"R", b"G"
 
@@ -94,6 +96,8 @@ def write_job(file: int, job: Job, limits: Limits) -> None:
 
 def read_job(file: int, task: Task) -> tuple[Job, Limits]:
     """See `write_job`."""
+    from autograder.core.child import Job, Limits
+
     with open(file, "rb", closefd=False) as f:
         told = json.loads(f.read())
     own = {slug: Source(**source) for slug, source in told["own"].items()}

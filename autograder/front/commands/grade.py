@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import shlex
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ import typer
 from autograder.core.step import Step
 from autograder.desk.trouble import Trouble
 from autograder.front.commands.shared import (
+    INTERRUPTED,
     NOT_PASSED,
     PASSED,
     Lang,
@@ -30,8 +32,6 @@ if TYPE_CHECKING:
     from autograder.bulk.results import Results
     from autograder.core.verdict import Verdict
     from autograder.wall.tiers import Tier
-
-INTERRUPTED = 130  # the exit status of what Ctrl-C has ended, as everywhere
 
 Folder = Annotated[
     Path, typer.Option(metavar="DIR", help="a file or a folder for each student: .py or .ipynb")
@@ -85,27 +85,22 @@ def grade(
     if out is None and only is None:
         raise Trouble("grading_no_out")
     tier = _tier(without_isolation)
-    from autograder.core import engine
-
-    engine.start()
-    from autograder.bulk.coordinator import Broken, cores
+    from autograder.bulk.waiting import Broken, cores
 
     asked = _Asked(found, folder, tier, jobs or cores(), speech)
     try:
-        if only is not None:
-            return _appeal(asked, only, out, seed)
-        assert out is not None
-        with closing(_opened(out)) as results:
-            return _all(asked, results, seed)
+        return _appeal(asked, only, out, seed) if only is not None else _all(asked, out, seed)
     except Broken as e:
         raise Trouble("grading_broken", reason=str(e)) from None
+    except KeyboardInterrupt:
+        asked.say("stopped")
+        return INTERRUPTED
 
 
 def _tier(without_isolation: bool) -> Tier:
-    from autograder.core.running import can_fork
     from autograder.wall.tiers import best
 
-    if not can_fork():
+    if not hasattr(os, "fork"):
         raise Trouble("grading_no_fork")
     tier = best()
     if not tier.number and not without_isolation:
@@ -113,53 +108,74 @@ def _tier(without_isolation: bool) -> Tier:
     return tier
 
 
-def _opened(path: Path) -> Results:
-    from autograder.bulk.results import Busy, Foreign, Results
+@contextmanager
+def _opened(path: Path) -> Iterator[Results]:
+    from autograder.bulk.results import Busy, Foreign, Results, Unwritten
 
     try:
-        return Results(path)
+        with closing(Results(path)) as results:
+            yield results
+    except Unwritten as e:
+        raise Trouble("unwritable", path=path, reason=str(e)) from None
     except Busy:
         raise Trouble("grading_busy", path=path) from None
     except Foreign:
         raise Trouble("grading_foreign", path=path) from None
     except OSError as e:
+        if e.filename != str(path):
+            raise
         raise Trouble("unwritable", path=path, reason=e.strerror or type(e).__name__) from None
 
 
-def _all(asked: _Asked, results: Results, seed: int | None) -> int:
+def _all(asked: _Asked, out: Path | None, seed: int | None) -> int:
     """Grade what is not graded yet."""
-    from autograder.bulk.folder import grade_folder
     from autograder.bulk.results import table_of
     from autograder.bulk.submissions import names_in
+
+    assert out is not None
+    table = table_of(out)
+    names = names_in(asked.folder, (out, table))
+    with _opened(out) as results:
+        seed = _drawn(seed, results)
+        asked.say("plan", step=asked.step.name, count=len(names), seed=seed)
+        _say_tier(asked)
+        anew = _grade(asked, names, results, seed) if names else 0
+        results.finish(names)
+    asked.say("done", count=len(names), anew=anew, path=near(out), table=near(table))
+    return PASSED
+
+
+def _grade(asked: _Asked, names: list[str], results: Results, seed: int) -> int:
+    """How many were graded now."""
+    from autograder.bulk.waiting import Waiting
+    from autograder.core import engine
+    from autograder.core.task import Task
+
+    task = Task.of(asked.step)
+    begun = min(asked.jobs, results.lacks(names))
+    started = [Waiting(task, asked.tier) for _ in range(begun)]
+    engine.start()  # meanwhile: it takes as long
+    from autograder.bulk.folder import grade_folder
     from autograder.front.result import as_object
 
-    table = table_of(results.path)
-    names = names_in(asked.folder, (results.path, table))
-    seed = _drawn(seed, results)
-    asked.say("plan", step=asked.step.name, count=len(names), seed=seed)
-    _say_tier(asked)
+    verdicts = grade_folder(
+        asked.folder,
+        names,
+        results,
+        lambda graded: as_object(graded.verdict, asked.step, asked.lang),
+        step=asked.step,
+        seed=seed,
+        tier=asked.tier,
+        jobs=asked.jobs,
+        lang=asked.lang,
+        started=started,
+    )
     anew = 0
-    try:
-        with _bar(asked, len(names)) as advance:
-            for graded in grade_folder(
-                asked.folder,
-                names,
-                results,
-                lambda g: as_object(g.verdict, asked.step, asked.lang),
-                step=asked.step,
-                seed=seed,
-                tier=asked.tier,
-                jobs=asked.jobs,
-                lang=asked.lang,
-            ):
-                anew += graded is not None
-                advance()
-    except KeyboardInterrupt:
-        asked.say("stopped")
-        return INTERRUPTED
-    results.finish(names)
-    asked.say("done", count=len(names), anew=anew, path=near(results.path), table=near(table))
-    return PASSED
+    with _bar(asked, len(names)) as advance, closing(verdicts):
+        for graded in verdicts:
+            anew += graded is not None
+            advance()
+    return anew
 
 
 def _drawn(seed: int | None, results: Results) -> int:
@@ -191,6 +207,9 @@ def _bar(asked: _Asked, total: int) -> Iterator[Callable[[], None]]:
 
 def _appeal(asked: _Asked, name: str, out: Path | None, seed: int | None) -> int:
     """One verdict again; with results at hand, whether they say the same."""
+    from autograder.core import engine
+
+    engine.start()
     from autograder.bulk.coordinator import grade_all
     from autograder.bulk.submissions import names_in, read
     from autograder.front.show import block
@@ -204,7 +223,7 @@ def _appeal(asked: _Asked, name: str, out: Path | None, seed: int | None) -> int
     if out is not None:
         if not out.is_file():
             raise Trouble("no_file", path=out)
-        with closing(_opened(out)) as results:
+        with _opened(out) as results:
             line, seed = results.line(found), _drawn(seed, results)
     seed = secrets.randbelow(2**31) if seed is None else seed
     _say_tier(asked)
