@@ -16,6 +16,7 @@ from pathlib import Path
 from types import ModuleType
 
 from autograder.core.step import kit_file
+from autograder.workshop import corpus
 
 LANGUAGES = ("en", "ko")
 SOURCES = ("mine", "solutions", "reference")
@@ -108,12 +109,7 @@ def choose_language(wanted: str | None = None) -> str:
 
 def captions() -> list[tuple[str, str]]:
     """Return the kit's own small corpus, pairs of a German sentence and its English translation."""
-    folder = Path(__file__).parent / "workshop"
-    german, english = (
-        (folder / f"captions.{language}").read_text(encoding="utf-8").splitlines()
-        for language in ("de", "en")
-    )
-    return list(zip(german, english, strict=True))
+    return list(corpus.captions())
 
 
 def words(text: str) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 
 import typer
 
@@ -20,9 +19,8 @@ from autograder.front.commands import (
     train,
     translate,
 )
-from autograder.front.commands.shared import NOT_GRADED, PASSED, language_in
-from autograder.front.show import near
-from autograder.front.wording import say, tell_fault
+from autograder.front.commands.shared import NOT_GRADED, PASSED, complaint, language_in
+from autograder.front.wording import tell_fault
 
 app = typer.Typer(
     help="Grade the exercises of Transformer by Building, and help around them.",
@@ -59,14 +57,13 @@ def main() -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PASSED
     except Trouble as e:
-        facts = {k: near(v) if isinstance(v, Path) else v for k, v in e.facts.items()}
-        complaint = say(f"cannot.{e.key}", lang, **facts)
+        told = complaint(e, lang)
     except Exception as e:
         if hasattr(e, "format_message"):  # a wrong use of the command line
-            complaint = " ".join(e.format_message().split())
+            told = " ".join(e.format_message().split())
         elif "--in-process" in arguments or os.environ.get("AUTOGRADER_DEBUG"):
             raise
         else:
-            complaint = tell_fault(e, lang)
-    print(f"autograder: {complaint}", file=sys.stderr)
+            told = tell_fault(e, lang)
+    print(f"autograder: {told}", file=sys.stderr)
     return NOT_GRADED

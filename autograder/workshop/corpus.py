@@ -45,6 +45,12 @@ def read_corpus(folder: Path) -> Corpus:
     return Corpus(*parts)
 
 
+def captions() -> tuple[Pair, ...]:
+    """The few pairs that come with the kit."""
+    source, target = (Path(__file__).with_name(f"captions.{side}") for side in (SOURCE, TARGET))
+    return read_pairs(source, target)
+
+
 def read_pairs(source: Path, target: Path) -> tuple[Pair, ...]:
     """The pairs of two files; a pair whose sides are both empty is left out.
 

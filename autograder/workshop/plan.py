@@ -9,7 +9,7 @@ from autograder.desk.sources import Origin
 from autograder.desk.trouble import Trouble
 from autograder.workshop import multi30k
 from autograder.workshop.code import load
-from autograder.workshop.corpus import Corpus, read_corpus, read_pairs
+from autograder.workshop.corpus import Corpus, captions, read_corpus
 from autograder.workshop.device import find_device
 from autograder.workshop.languages import learnt
 from autograder.workshop.runfolder import Card, RunFolder, read_card
@@ -64,8 +64,7 @@ def plan(wishes: Wishes) -> Training:
 
 def own_corpus() -> Corpus:
     """The few captions that come with the kit; the last of them are not trained on."""
-    source, target = (Path(__file__).with_name(f"captions.{side}") for side in ("de", "en"))
-    pairs = read_pairs(source, target)
+    pairs = captions()
     ends = -2 * _HELD_BACK, -_HELD_BACK
     return Corpus(pairs[: ends[0]], pairs[ends[0] : ends[1]], pairs[ends[1] :])
 

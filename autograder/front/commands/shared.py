@@ -13,12 +13,14 @@ from autograder.core.step import NoSuchStep, Step, all_steps
 from autograder.core.step import find_step as _find
 from autograder.desk.trouble import Trouble
 from autograder.desk.workspace import workspace
-from autograder.front.wording import LANGUAGES, Language, choose
+from autograder.front.show import near
+from autograder.front.wording import LANGUAGES, Language, choose, say
 
 if TYPE_CHECKING:
     from autograder.front.show import Line
 
 PASSED, NOT_PASSED, NOT_GRADED = 0, 1, 2  # exit statuses
+INTERRUPTED = 130  # of what Ctrl-C has ended, as everywhere
 
 
 def step_names(incomplete: str) -> list[str]:
@@ -55,6 +57,12 @@ def language_in(arguments: list[str]) -> Language:
         if option.startswith("--lang="):
             return choose(option.removeprefix("--lang="))
     return choose()
+
+
+def complaint(trouble: Trouble, lang: Language) -> str:
+    """What cannot be done, in words."""
+    facts = {k: near(v) if isinstance(v, Path) else v for k, v in trouble.facts.items()}
+    return say(f"cannot.{trouble.key}", lang, **facts)
 
 
 def find_step(name: str) -> Step:

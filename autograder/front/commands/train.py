@@ -12,7 +12,14 @@ import typer
 from autograder.desk.sources import Origin
 from autograder.desk.trouble import Trouble
 from autograder.front.commands.data import DataDir
-from autograder.front.commands.shared import NOT_PASSED, PASSED, Lang, language
+from autograder.front.commands.shared import (
+    INTERRUPTED,
+    NOT_PASSED,
+    PASSED,
+    Lang,
+    complaint,
+    language,
+)
 from autograder.front.commands.trainingbars import training_bars
 from autograder.front.show import near
 from autograder.front.wording import Language, say
@@ -24,9 +31,6 @@ if TYPE_CHECKING:
     from autograder.workshop.training import Outcome, Training
 
 app = typer.Typer(help="Train the model that was put together of the steps.", rich_markup_mode=None)
-
-
-INTERRUPTED = 130  # the exit status of what Ctrl-C has ended, as everywhere
 
 
 class Precision(StrEnum):
@@ -184,7 +188,7 @@ def _draw_curves(training: Training, outcome: Outcome, lang: Language) -> None:
     try:
         curves(outcome.history, path)
     except Trouble as e:  # the training is worth more than its picture
-        print(say(f"cannot.{e.key}", lang, **_near(e)))
+        print(complaint(e, lang))
     else:
         print(say("made.wrote", lang, path=near(path)))
 
@@ -201,7 +205,7 @@ def _print_bleu(training: Training, outcome: Outcome, lang: Language) -> None:
         except Trouble as e:
             if e.key != "needs_extra":
                 raise
-            print(say("cannot.needs_extra", lang, **e.facts))
+            print(complaint(e, lang))
             return
     for name, score, signature in (
         ("raw", bleu.raw, bleu.raw_signature),
@@ -209,7 +213,3 @@ def _print_bleu(training: Training, outcome: Outcome, lang: Language) -> None:
     ):
         facts = {"score": f"{score:.1f}", "signature": signature}
         print(say(f"training.bleu_{name}", lang, sentences=len(training.corpus.test), **facts))
-
-
-def _near(trouble: Trouble) -> dict[str, object]:
-    return {k: near(v) if isinstance(v, Path) else v for k, v in trouble.facts.items()}

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from autograder.front.commands.shared import PASSED, Lang, language
+from autograder.front.commands.shared import PASSED, Lang, complaint, language
 from autograder.front.commands.train import MaybeWhose
 from autograder.front.show import near
 from autograder.front.wording import escape, say
@@ -44,7 +44,7 @@ def translate(
     except Trouble as e:
         if maps or e.key != "needs_extra":  # who asked for a picture must know that there is none
             raise
-        print(say("cannot.needs_extra", speech, **e.facts))
+        print(complaint(e, speech))
     else:
         print(say("made.wrote", speech, path=near(picture)))
     return PASSED
