@@ -181,7 +181,7 @@ def test_a_row_has_points_of_graded_checks_and_each_mistake_once() -> None:
     assert rows([]) == []
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.text(st.characters(), min_size=1, max_size=8))
 def test_no_name_is_a_formula_or_breaks_a_row(name: str) -> None:
     _, row = rows([line(name)])
@@ -205,7 +205,9 @@ def test_names_that_are_no_text_can_be_written_and_found(path: Path) -> None:
         assert results.line(name) == line(name)
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     st.lists(st.sampled_from("abcdef"), max_size=12).flatmap(
         lambda names: st.tuples(st.just(names), st.permutations(names))
