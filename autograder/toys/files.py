@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 _MEMORY = "/dev/shm"
+_PREFIX = "autograder-"
 
 
 class Breaks:
@@ -37,9 +39,28 @@ def temporary_folder() -> Iterator[Path]:
     """
     # Where a place was set, as behind the walls, there may be no other that can be written to.
     free = tempfile.tempdir is None and os.access(_MEMORY, os.W_OK)
-    home = _MEMORY if free else None
+    home = _MEMORY if free else tempfile.gettempdir()
+    _sweep(Path(home))
     with (
-        tempfile.TemporaryDirectory(prefix="autograder-", dir=home) as name,
+        tempfile.TemporaryDirectory(prefix=f"{_PREFIX}{os.getpid()}-", dir=home) as name,
         contextlib.chdir(name),
     ):
         yield Path(name).resolve()
+
+
+def _sweep(home: Path) -> None:
+    """Remove what processes left that were stopped half way, as after a time-out."""
+    for folder in home.glob(f"{_PREFIX}[0-9]*-*"):
+        number = folder.name.removeprefix(_PREFIX).partition("-")[0]
+        if number.isdecimal() and not _lives(int(number)):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OverflowError, OSError):  # another user's, or none that can be asked for
+        return True
+    return True
