@@ -38,7 +38,7 @@ def temporary_folder() -> Iterator[Path]:
     It is also where a file goes whose name has no folder.
     """
     # Where a place was set, as behind the walls, there may be no other that can be written to.
-    free = tempfile.tempdir is None and os.access(_MEMORY, os.W_OK)
+    free = "TMPDIR" not in os.environ and os.access(_MEMORY, os.W_OK)
     home = _MEMORY if free else tempfile.gettempdir()
     _sweep(Path(home))
     with (
