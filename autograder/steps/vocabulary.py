@@ -72,6 +72,22 @@ def sentence(subject: Subject, draw: Draw) -> dict[str, Value]:
     }
 
 
+def token_lists(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """Whether the tokens of a text have a length."""
+    text = " ".join(words(draw, "list", 2))
+    return {"of_text": _has_length(lambda: subject.tokenize(text, Tokenizer(".")))}
+
+
+def id_lists(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """Whether the ids of tokens, and the tokens of ids, have a length."""
+    vocabulary, known = _some(subject, draw)
+    ids = [int(vocabulary[known[0]])]
+    return {
+        "of_tokens": _has_length(lambda: vocabulary(known[:2])),
+        "of_ids": _has_length(lambda: vocabulary.tokens(ids)),
+    }
+
+
 def unknown(subject: Subject, draw: Draw) -> dict[str, Value]:
     """Which token's id unknown words get, and whether the vocabulary grows by asking."""
     vocabulary, known = _some(subject, draw)
@@ -105,7 +121,9 @@ def specials(subject: Subject, draw: Draw) -> dict[str, Value]:
         vocabulary = subject.build_vocabulary(text, **asked)
         seen = _everything(vocabulary, [*first, *SPECIALS, a, b])[:count]
         found[name] = [names.get(token, token) for token in seen]
-        if name != "added":
+        if name == "added":
+            found["unasked"] = "<unk>" in _told_back(vocabulary)
+        else:
             more = subject.build_vocabulary(text + spelt_alike, **asked)
             found[f"{name}_twice"] = len(more) - len(vocabulary)
     return found
@@ -115,6 +133,7 @@ def kept(subject: Subject, draw: Draw) -> dict[str, Value]:
     """How often the words occur that are listed."""
     counts = {word: 1 + i % 5 for i, word in enumerate(words(draw, "kept", 15))}
     counts |= {word.title(): 1 for word in list(counts)[:2]}  # another word than in lower case
+    counts |= {".": 5, "n't": 2, "a": 3, "7": 4, "<": 2}  # tokens as well as words are
     text = [[word] * count for word, count in counts.items()]
     found: dict[str, Value] = {}
     for name, asked in (("usual", {}), ("1", {"min_freq": 1}), ("4", {"min_freq": 4})):
@@ -135,13 +154,18 @@ def order(subject: Subject, draw: Draw) -> dict[str, Value]:
 
 def ties(subject: Subject, draw: Draw) -> dict[str, Value]:
     """The order of words that occur equally often: each told by its place in the alphabet."""
-    names = words(draw, "ties", 12)
+    names = words(draw, "ties", 16)
+    # Some begin with a capital, which comes before all small letters, and some are longer.
+    names = [*names[:8], *(n.title() for n in names[8:12]), *(n * 2 for n in names[12:])]
     counts = {word: 3 + i % 2 for i, word in enumerate(names)}
     seen = _listed(subject.build_vocabulary(_corpus(draw, counts)), [*SPECIALS, *counts])
     found: dict[str, Value] = {}
     for count, name in ((4, "four_times"), (3, "three_times")):
         alphabet = sorted(word for word in names if counts[word] == count)
-        found[name] = [alphabet.index(token) for token in seen if token in alphabet]
+        places = [alphabet.index(token) for token in seen if token in alphabet]
+        come = iter(places)
+        # What is not listed is another check's matter: it stands where it belongs.
+        found[name] = [next(come) if i in places else i for i in range(len(alphabet))]
     return found
 
 
@@ -223,8 +247,13 @@ def _name_of(vocabulary: Any, names: dict[int, str], token: str) -> str:
 
 def _everything(vocabulary: Any, candidates: Sequence[str]) -> list[str]:
     """The same, with whatever else the way back from ids tells of."""
-    others = _told(lambda: list(vocabulary.tokens(range(len(vocabulary)))), [])
-    return _listed(vocabulary, [*candidates, *(t for t in others if isinstance(t, str))])
+    return _listed(vocabulary, [*candidates, *_told_back(vocabulary)])
+
+
+def _told_back(vocabulary: Any) -> list[str]:
+    """The strings that its ids lead to."""
+    back = _told(lambda: list(vocabulary.tokens(range(len(vocabulary)))), [])
+    return [token for token in back if isinstance(token, str)]
 
 
 def _lost(asked: Sequence[str], came: Callable[[], Any]) -> Value:
@@ -235,6 +264,12 @@ def _lost(asked: Sequence[str], came: Callable[[], Any]) -> Value:
     if len(seen) != len(asked):
         return f"{len(seen)} tokens for {len(asked)} ids"
     return sum(a != b for a, b in zip(asked, seen, strict=True))
+
+
+def _has_length(say: Callable[[], Any]) -> bool:
+    """Where nothing comes that can be gone through, it is another check's matter."""
+    found = _told(say, [])
+    return hasattr(found, "__len__") or not hasattr(found, "__iter__")
 
 
 def _told(say: Callable[[], Any], instead: Any = None) -> Any:

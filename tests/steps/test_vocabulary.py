@@ -227,6 +227,14 @@ PLANTED: dict[str, list[tuple[str, str, str]]] = {
         (COUNTS, "sorted(sorted(counts), key", "sorted(counts, key"),
         (LISTS, "words += sorted(t for", "words += list(t for"),
     ],
+    "ties-small-like-capital": [
+        (
+            LISTS,
+            "words += sorted(t for t in often",
+            "words += (t for t in sorted(often, key=str.lower)",
+        ),
+        (LIBRARY, "key=lambda pair: pair[0])", "key=lambda pair: pair[0].lower())"),
+    ],
     "ties-backwards": [
         (LISTS, "t not in specials)", "t not in specials)[::-1]"),
         (
@@ -313,16 +321,35 @@ UNKNOWN: dict[str, tuple[str, str, str, set[str]]] = {
         LISTS,
         "reverse=True)",
         "reverse=True)[1:]",
-        {"kept", "order", "ties"},
+        {"kept", "order"},
+    ),
+    "an <unk> of its own": (
+        LISTS,
+        "return Vocabulary(words)",
+        "return Vocabulary([*dict.fromkeys([*words, '<unk>'])])",
+        {"specials"},
+    ),
+    "letters only": (
+        LISTS,
+        "if count >= min_freq:",
+        "often = {t: n for t, n in often.items() if t.isalpha()}\n        if count >= min_freq:",
+        {"kept"},
+    ),
+    "long ones only": (LISTS, "t not in specials)", "t not in specials and t[2:])", {"kept"}),
+    "short ones first": (
+        LISTS,
+        "sorted(t for t in often if often[t] == count and t not in specials)",
+        "sorted((t for t in often if often[t] == count and t not in specials), key=len)",
+        {"ties"},
     ),
     "by length": (
         LISTS,
         "t not in specials)",
         "t not in specials)\n    words.sort(key=len)",
-        {"specials"},
+        {"specials", "ties"},
     ),
-    "by last letter": (LISTS, "t not in specials)", "t not in specials)[::2]", {"kept", "ties"}),
-    "halves": (LISTS, "often[token] += 1", "often[token] += 0.5", {"kept", "order", "ties"}),
+    "by last letter": (LISTS, "t not in specials)", "t not in specials)[::2]", {"kept"}),
+    "halves": (LISTS, "often[token] += 1", "often[token] += 0.5", {"kept", "order"}),
 }
 
 
@@ -354,6 +381,22 @@ def test_space_around_a_line_is_a_remark_only() -> None:
     verdict = graded(LIBRARY)
     assert failed(verdict, advice=True) == {"stripped"}
     assert named(verdict) == {"tokens-newline-kept"}
+
+
+@pytest.mark.parametrize(
+    ("build", "find", "replace", "remark"),
+    [
+        (LISTS, "return found", "return iter(found)", "token_lists"),
+        (LISTS, "return list(map(self", "return (map(self", "id_lists"),
+        (LISTS, "tuple(self.words[i] for i in ids)", "(self.words[i] for i in ids)", "id_lists"),
+    ],
+)
+def test_what_can_be_gone_through_once_is_a_remark(
+    build: str, find: str, replace: str, remark: str
+) -> None:
+    verdict = graded(changed(build, find, replace))
+    assert failed(verdict) == set()
+    assert failed(verdict, advice=True) == {remark}
 
 
 @pytest.mark.parametrize(("slug", "place"), PLACES)
