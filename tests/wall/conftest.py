@@ -16,44 +16,15 @@ import pytest
 
 from autograder.wall import tiers, visible
 from autograder.wall.system import supported
+from tests.users import NOBODY, as_user
 
 HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
-NOBODY = 65534
 
 Outcomes = dict[str, dict[str, str]]
 
 collect_ignore = (
     [] if supported() else ["test_walls.py", "test_landlock.py", "test_tiers.py", "test_visible.py"]
 )
-
-
-def as_user(user: str, command: Sequence[str]) -> list[str]:
-    """The command, run by that user: 'root', or 'nobody', which is whoever runs the tests else."""
-    if user == "root" or os.getuid():
-        return list(command)
-    drop = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", *command]
-    closed = {p: gate for p in (sys.base_prefix, sys.prefix, str(ROOT)) if (gate := _closed(p))}
-    if not closed:
-        return drop
-    lines = ["set -e", "mount --make-rprivate /", "mount -t tmpfs none /mnt"]
-    for number, path in enumerate(closed):
-        lines += [f"mkdir /mnt/{number}", f"mount --bind '{path}' /mnt/{number}"]
-    lines += [
-        f"mount -t tmpfs -o mode=755 none '{gate}'" for gate in dict.fromkeys(closed.values())
-    ]
-    for number, path in enumerate(closed):
-        lines += [f"mkdir -p '{path}'", f"mount --move /mnt/{number} '{path}'"]
-    script = "; ".join([*lines, 'exec "$@"'])
-    return ["unshare", "--mount", "sh", "-c", script, "sh", *drop]
-
-
-def _closed(path: str) -> str:
-    """The folder above the path that only its owner may pass; the path is then laid over it."""
-    for folder in reversed(Path(path).resolve().parents):
-        if not folder.stat().st_mode & 1:
-            return str(folder)
-    return ""
 
 
 @cache
