@@ -58,7 +58,7 @@ def _run(python: str, root: Path, *arguments: str) -> None:
     # It calls other programs of its own by their names.
     programs = str(Path(python).absolute().parent)
     path = os.pathsep.join((programs, os.environ["PATH"]))
-    command = [python, "-m", "nbgrader", *arguments]
+    command = [python, "-m", "nbgrader", *arguments, "--log-level", "ERROR"]
     subprocess.run(command, cwd=root, env={**os.environ, "PATH": path}, check=True)
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autograder.bulk import wire
+from autograder.bulk.emptied import empty
 from autograder.core.task import Task
 from autograder.wall.tiers import Tier
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:  # the coordinator starts its workers before it imports torch 
 _START = """import json, sys
 sys.path[:] = json.loads(sys.argv[1])
 from autograder.bulk.worker import main
-main(*map(int, sys.argv[2:]))
+main(int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])
 """
 _IMPORTED = re.compile(r"^from \.(\w+) import", re.MULTILINE)
 _START_SECONDS = 120.0
@@ -55,10 +56,12 @@ class Waiting:
 
     def __init__(self, task: Task, tier: Tier) -> None:
         self.control, theirs = socket.socketpair()
+        self._home = Path(tempfile.mkdtemp(prefix="autograder-"))  # out of sight in tier 2
         self._words = tempfile.TemporaryFile()  # noqa: SIM115
         path = json.dumps([os.path.abspath(p) for p in sys.path])
         argv = [sys.executable, "-I", "-B", "-c", _START, path]
-        command = tier.command([*argv, str(tier.number), str(theirs.fileno())], _needed(task))
+        argv += [str(tier.number), str(theirs.fileno()), str(self._home)]
+        command = tier.command(argv, _needed(task))
         with theirs:
             self._process = subprocess.Popen(
                 command,
@@ -143,6 +146,9 @@ class Waiting:
             self._process.kill()
             self._process.wait()
         self._words.close()
+        with suppress(OSError):  # what a worker that was killed has left
+            empty(self._home)
+            self._home.rmdir()
 
     def _is_told(self, seconds: float) -> bool:
         poll = select.poll()

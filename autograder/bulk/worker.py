@@ -26,8 +26,11 @@ from autograder.wall.tiers import Tier, numbered  # noqa: E402
 _DEATH = 1  # of prctl: the signal that comes when the parent dies
 
 
-def main(tier: int, control: int) -> None:
-    """Serve until the other end of the control socket (a descriptor) is closed."""
+def main(tier: int, control: int, home: str) -> None:
+    """Serve until the other end of the control socket (a descriptor) is closed.
+
+    The scratch folder lies in `home`; where that is not to be seen, among temporary files.
+    """
     place = numbered(tier)
     place.enter()
     with suppress(OSError):  # it leaves when the socket is closed, and clears away before
@@ -36,7 +39,8 @@ def main(tier: int, control: int) -> None:
         task = wire.receive_task(coordinator)
         prepare(task)
         gc.freeze()
-        scratch = Path(tempfile.mkdtemp(prefix="autograder-"))
+        seen = os.path.isdir(home)
+        scratch = Path(tempfile.mkdtemp(prefix="autograder-", dir=home if seen else None))
         worker = Worker(coordinator, task, place, scratch)
         try:
             worker.serve()
@@ -45,6 +49,8 @@ def main(tier: int, control: int) -> None:
         finally:
             worker.end()
             scratch.rmdir()
+            with suppress(OSError):  # it is the coordinator's, which may be gone
+                os.rmdir(home)
 
 
 class Worker:

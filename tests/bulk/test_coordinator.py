@@ -25,9 +25,6 @@ from autograder.core.task import Task
 from autograder.core.verdict import Finding, Verdict
 from autograder.wall.tiers import Tier, best, numbered
 
-# Variables of the environment that the worker has, whatever stands in them here.
-KNOWN = ["PATH", "LANG", "USER", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "PYTHONHASHSEED"]
-KNOWN += ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "CUDA_VISIBLE_DEVICES"]
 BRIEF = Limits(load=3, probe=1.0, step=3)
 
 
@@ -189,8 +186,11 @@ def test_a_worker_runs_one_job_after_the_other(step: Step, right: str) -> None:
         worker.close()
 
 
-def test_a_worker_knows_nothing_of_what_is_right(step: Step, right: str) -> None:
+def test_a_worker_knows_nothing_of_what_is_right(
+    step: Step, right: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What learners' code finds in the memory that it has inherited: no text, no later piece."""
+    monkeypatch.setenv("GRADEBOOK_TOKEN", "x")
     spy = f"""{right}
 import gc, os, sys
 names = sorted(n for n in sys.modules if n.startswith("transformer_ref."))
@@ -201,7 +201,7 @@ print(names)
 print([n for n in modules if n.startswith("transformer_ref.") and n not in names])
 print([n for n in modules if n.endswith((".expected", ".diagnosis", ".grading"))])
 print([o for o in everything if type(o).__name__ in ("Step", "Misconception", "Check")])
-print([k for k in os.environ if k in {list(os.environ)!r} and k not in {KNOWN!r}])
+print([k for k in os.environ if "TOKEN" in k])
 """
     (seen,) = verdicts(step, [submission("a", spy)], best()).values()
     given = sorted(f"transformer_ref.{slug}" for slug in set(Task.of(step).given.values()))
