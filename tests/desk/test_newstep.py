@@ -29,6 +29,9 @@ def checkout(tmp_path: Path) -> Path:
         shutil.copytree(ROOT / place, tmp_path / place, ignore=astray)
     for name in ("README.md", "README.ko.md", "CHANGELOG.md"):
         shutil.copy(ROOT / name, tmp_path)
+    harness = Path("tests/steps/harness.py")
+    (tmp_path / harness).parent.mkdir(parents=True)
+    shutil.copy(ROOT / harness, tmp_path / harness)
     return tmp_path
 
 

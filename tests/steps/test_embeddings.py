@@ -8,6 +8,8 @@ from autograder.core.grading import grade
 from autograder.core.step import find_step
 from autograder.core.subject import Source
 from autograder.core.verdict import Verdict
+from tests.steps import harness
+from tests.steps.harness import edited, failed, named
 
 STEP = find_step(5)
 TEXT = Path(__file__).with_name("embeddings_builds.py").read_text(encoding="utf-8")
@@ -152,23 +154,12 @@ HONEST = {name: built(*choices) for name, choices in RIGHT.items()}
 
 
 def graded(table: Choices, encoding: Choices, seed: int) -> Verdict:
-    return grade(STEP, Source(built(table, encoding), "embeddings.py"), seed=seed)
+    return harness.graded(STEP, built(table, encoding), seed)
 
 
-def edited(*edits: tuple[str, str], seed: int = 6) -> Verdict:
-    text = SOLUTION
-    for find, replace in edits:
-        assert text.count(find) == 1, find
-        text = text.replace(find, replace)
-    return grade(STEP, Source(text, "embeddings.py"), seed=seed)
-
-
-def failed(verdict: Verdict, *, advice: bool = False) -> set[str]:
-    return {c.check for c in verdict.checks if c.state != "passed" and (c.max_points or advice)}
-
-
-def named(verdict: Verdict) -> set[str]:
-    return {slug for c in verdict.checks for slug in c.misconceptions}
+def verdict_on(*edits: tuple[str, str], seed: int = 6) -> Verdict:
+    """Of the model answer with these edits."""
+    return harness.graded(STEP, edited(SOLUTION, *edits), seed)
 
 
 @pytest.mark.parametrize("name", RIGHT)
@@ -192,20 +183,20 @@ def test_7_6_the_published_code_gets_full_marks_and_a_remark_on_odd_widths() -> 
 
 
 def test_7_9_another_longest_length_is_a_remark() -> None:
-    verdict = edited(("max_len: int = 5000", "max_len: int = 512"))
+    verdict = verdict_on(("max_len: int = 5000", "max_len: int = 512"))
     assert failed(verdict, advice=True) == {"default_length"}
-    required = edited(("max_len: int = 5000", "max_len: int"))
+    required = verdict_on(("max_len: int = 5000", "max_len: int"))
     assert failed(required, advice=True) == {"default_length"}
 
 
 def test_7_7_a_sentence_that_is_cut_silently_is_a_remark() -> None:
     cut = "x = x[:, : self.pe.size(1)]"
-    verdict = edited(("positions = self.pe", f"{cut}\n        positions = self.pe"))
+    verdict = verdict_on(("positions = self.pe", f"{cut}\n        positions = self.pe"))
     assert failed(verdict, advice=True) == {"too_long"}
 
 
 def test_6_2_the_factor_in_the_other_class_is_told_in_both() -> None:
-    verdict = edited(
+    verdict = verdict_on(
         ("return vectors * math.sqrt(self.d_model)", "return vectors"),
         ("x = x + positions", "x = x * x.size(-1) ** 0.5 + positions"),
     )
@@ -326,7 +317,7 @@ UNKNOWN = {
 
 @pytest.mark.parametrize("name", UNKNOWN)
 def test_what_the_catalogue_does_not_hold_gets_no_name(name: str) -> None:
-    verdict = edited(*UNKNOWN[name])
+    verdict = verdict_on(*UNKNOWN[name])
     assert verdict.points < 10
     assert named(verdict) == set()
 
@@ -412,7 +403,7 @@ TRUE = {"positions-x-detached", "positions-in-place"}
 def test_what_is_wrong_where_few_look_costs_one_check_and_gets_no_name(name: str) -> None:
     edits, check = QUIET[name]
     for seed in (1, 6):
-        verdict = edited(*edits, seed=seed)
+        verdict = verdict_on(*edits, seed=seed)
         assert failed(verdict) == {check}, seed
         assert named(verdict) <= TRUE, seed
 
@@ -426,7 +417,7 @@ TABLES = {
 @pytest.mark.parametrize("name", TABLES)
 def test_it_does_not_matter_how_the_table_is_kept(name: str) -> None:
     for seed in (1, 2):
-        assert edited(TABLES[name], seed=seed).points == 10, seed
+        assert verdict_on(TABLES[name], seed=seed).points == 10, seed
 
 
 @pytest.mark.parametrize(
@@ -450,8 +441,8 @@ def test_it_does_not_matter_how_the_table_is_kept(name: str) -> None:
     ],
 )
 def test_one_slip_costs_what_it_is_about(edits: list[tuple[str, str]], checks: set[str]) -> None:
-    assert failed(edited(*edits)) <= checks
-    assert failed(edited(*edits))
+    assert failed(verdict_on(*edits)) <= checks
+    assert failed(verdict_on(*edits))
 
 
 def test_another_convention_costs_its_own_check_once() -> None:
@@ -461,7 +452,7 @@ def test_another_convention_costs_its_own_check_once() -> None:
 
 
 def test_mistakes_in_both_classes_and_in_several_checks_are_all_named() -> None:
-    verdict = edited(
+    verdict = verdict_on(
         ("return vectors * math.sqrt(self.d_model)", "return vectors / math.sqrt(self.d_model)"),
         ("10000.0**", "1000.0**"),
         ("return self.dropout(x)", "return x"),

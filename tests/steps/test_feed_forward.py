@@ -1,13 +1,14 @@
 """Step 04: right builds get full marks, and a mistake is named by its name in every build."""
 
+import functools
 from pathlib import Path
 
 import pytest
 
-from autograder.core.grading import grade
 from autograder.core.step import find_step
-from autograder.core.subject import Source
 from autograder.core.verdict import Verdict
+from tests.steps import harness
+from tests.steps.harness import edited, named
 
 STEP = find_step(4)
 TEXT = Path(__file__).with_name("feed_forward_builds.py").read_text(encoding="utf-8")
@@ -66,23 +67,16 @@ HONEST = {name: built(choices) for name, choices in RIGHT.items()}
 
 
 def graded(choices: dict[str, str], seed: int) -> Verdict:
-    return grade(STEP, Source(built(choices), "feed_forward.py"), seed=seed)
+    return harness.graded(STEP, built(choices), seed)
 
 
-def edited(*edits: tuple[str, str], seed: int = 6) -> Verdict:
-    text = SOLUTION
-    for find, replace in edits:
-        assert text.count(find) == 1
-        text = text.replace(find, replace)
-    return grade(STEP, Source(text, "feed_forward.py"), seed=seed)
+def verdict_on(*edits: tuple[str, str], seed: int = 6) -> Verdict:
+    """Of the model answer with these edits."""
+    return harness.graded(STEP, edited(SOLUTION, *edits), seed)
 
 
-def failed(verdict: Verdict, *, advice: bool = True) -> set[str]:
-    return {c.check for c in verdict.checks if c.state != "passed" and (c.max_points or advice)}
-
-
-def named(verdict: Verdict) -> set[str]:
-    return {slug for c in verdict.checks for slug in c.misconceptions}
+# Remarks count here, too.
+failed = functools.partial(harness.failed, advice=True)
 
 
 @pytest.mark.parametrize("seed", [3, 4])
@@ -167,7 +161,7 @@ UNKNOWN = {
 
 @pytest.mark.parametrize("name", UNKNOWN)
 def test_what_the_catalogue_does_not_hold_gets_no_name(name: str) -> None:
-    verdict = edited(*UNKNOWN[name])
+    verdict = verdict_on(*UNKNOWN[name])
     assert verdict.points < 10
     assert named(verdict) == set()
 
@@ -263,7 +257,7 @@ QUIET: dict[str, tuple[list[tuple[str, str]], set[str]]] = {
 def test_what_is_wrong_where_few_look_costs_one_check_and_gets_no_name(name: str) -> None:
     edits, checks = QUIET[name]
     for seed in (1, 6):
-        verdict = edited(*edits, seed=seed)
+        verdict = verdict_on(*edits, seed=seed)
         assert failed(verdict, advice=False) == checks, seed
         assert named(verdict) <= {"input-detached"}, seed
 
@@ -279,7 +273,7 @@ STARTS = {
 @pytest.mark.parametrize("name", STARTS)
 def test_it_does_not_matter_how_weights_start(name: str) -> None:
     for seed in range(4):
-        verdict = edited((MADE, f"{MADE}\n        {STARTS[name]}"), seed=seed)
+        verdict = verdict_on((MADE, f"{MADE}\n        {STARTS[name]}"), seed=seed)
         assert failed(verdict) == set(), seed
 
 
@@ -299,26 +293,26 @@ ALIKE = {
 @pytest.mark.parametrize("slug", ALIKE)
 def test_what_cannot_be_told_apart_has_a_name_that_is_true_of_both(slug: str) -> None:
     for edits in ALIKE[slug]:
-        assert slug in named(edited(*edits))
+        assert slug in named(verdict_on(*edits))
     words = STEP.misconception(slug).name["en"]
     assert "gradient" in words
 
 
 def test_the_output_of_an_unread_network_is_no_accusation() -> None:
-    verdict = edited(*UNKNOWN["a norm of the hidden units"])
+    verdict = verdict_on(*UNKNOWN["a norm of the hidden units"])
     (output,) = [c for c in verdict.checks if c.check == "output"]
     assert output.findings[0].text == "unreadable.size"
 
 
 def test_changing_the_caller_s_tensor_is_seen() -> None:
-    verdict = edited(
+    verdict = verdict_on(
         ("return self.w_2(hidden)", "y = self.w_2(hidden)\n        x.zero_()\n        return y")
     )
     assert failed(verdict) >= {"output"}
 
 
 def test_extra_parameters_cost_the_count_only() -> None:
-    verdict = edited(
+    verdict = verdict_on(
         ("nn.Dropout(p=dropout)", "nn.Dropout(p=dropout)\n        self.extra = nn.Linear(3, 3)")
     )
     assert failed(verdict) == {"parameters"}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.core.grading import grade
 from autograder.core.step import find_step
-from autograder.core.subject import Source
 from autograder.core.verdict import Verdict
+from tests.steps import harness
+from tests.steps.harness import edited, failed, named
 
 STEP = find_step(2)
 
@@ -187,23 +187,11 @@ HONEST = {name: built(body) for name, body in (RIGHT | BUILDS).items()}
 
 
 def graded(body: str, seed: int = 3) -> Verdict:
-    return grade(STEP, Source(built(body), "masks.py"), seed=seed)
+    return harness.graded(STEP, built(body), seed)
 
 
 def planted(slug: str, build: str) -> str:
-    text = BUILDS[build]
-    for find, replace in PLANTED[slug][list(BUILDS).index(build)]:
-        assert text.count(find) == 1, find
-        text = text.replace(find, replace)
-    return text
-
-
-def failed(verdict: Verdict, *, advice: bool = False) -> set[str]:
-    return {c.check for c in verdict.checks if c.state != "passed" and (c.max_points or advice)}
-
-
-def named(verdict: Verdict) -> set[str]:
-    return {slug for c in verdict.checks for slug in c.misconceptions}
+    return edited(BUILDS[build], *PLANTED[slug][list(BUILDS).index(build)])
 
 
 @pytest.mark.parametrize("name", [*RIGHT, *BUILDS])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import tomllib
 from pathlib import Path
 
@@ -10,21 +9,16 @@ import pytest
 
 from autograder.core.draw import Draw
 from autograder.core.expected import Expected, reference
-from autograder.core.grading import grade
 from autograder.core.probing import observe
 from autograder.core.step import find_step
 from autograder.core.subject import Source, Subject, trusted
 from autograder.core.verdict import Verdict
+from tests.steps import harness
+from tests.steps.harness import edited, failed, named
+from tests.steps.model_builds import BUILDS
 
 STEP = find_step(9)
 SOLUTION = STEP.solution.read_text(encoding="utf-8")
-_spec = importlib.util.spec_from_file_location(
-    "model_builds", Path(__file__).with_name("model_builds.py")
-)
-assert _spec and _spec.loader
-_builds = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(_builds)
-BUILDS: dict[str, str] = _builds.BUILDS
 
 Edits = list[tuple[str, str]]
 _tables = tomllib.loads(Path(__file__).with_name("model_edits.toml").read_text(encoding="utf-8"))
@@ -53,37 +47,22 @@ def _every_mistake_is_looked_at_without_hurry() -> None:
 
 
 def graded(text: str) -> Verdict:
-    return grade(STEP, Source(text, "model.py"), seed=SEED)
+    return harness.graded(STEP, text, SEED)
 
 
-def lost(verdict: Verdict) -> list[str]:
-    return [c.check for c in verdict.checks if c.state != "passed"]
-
-
-def named(verdict: Verdict) -> set[str]:
-    return {slug for c in verdict.checks for slug in c.misconceptions}
-
-
-def edited(text: str, edits: Edits) -> str:
-    for find, replace in edits:
-        assert text.count(find) == 1, (find, text.count(find))
-        text = text.replace(find, replace)
-    return text
-
-
-HONEST = BUILDS | {name: edited(SOLUTION, edits) for name, edits in VARIATIONS.items()}
+HONEST = BUILDS | {name: edited(SOLUTION, *edits) for name, edits in VARIATIONS.items()}
 
 
 @pytest.mark.parametrize("name", HONEST)
 def test_right_ways_get_full_marks(name: str) -> None:
     verdict = graded(HONEST[name])
     assert verdict.points == 10, verdict
-    assert bool(lost(verdict)) == (name in ADVISED)
+    assert bool(failed(verdict, advice=True)) == (name in ADVISED)
 
 
 @pytest.mark.parametrize(("slug", "build", "edits"), CASES)
 def test_mistakes_are_named_in_other_builds(slug: str, build: str, edits: Edits) -> None:
-    verdict = graded(edited(BUILDS[build], edits))
+    verdict = graded(edited(BUILDS[build], *edits))
     assert named(verdict) == {slug}, verdict
     assert verdict.passed == bool(STEP.misconception(slug).advice)
 
@@ -94,7 +73,7 @@ def test_every_planted_mistake_is_in_three_builds_or_more() -> None:
 
 @pytest.mark.parametrize("name", NAMELESS)
 def test_other_mistakes_get_no_name(name: str) -> None:
-    verdict = graded(edited(SOLUTION, NAMELESS[name]))
+    verdict = graded(edited(SOLUTION, *NAMELESS[name]))
     assert not verdict.passed
     assert named(verdict) == set()
 
@@ -186,8 +165,8 @@ HIDDEN: dict[str, tuple[Edits, str]] = {
 @pytest.mark.parametrize("name", HIDDEN)
 def test_what_is_hidden_from_one_model_costs_one_check_without_a_name(name: str) -> None:
     edits, check = HIDDEN[name]
-    verdict = graded(edited(SOLUTION, edits))
-    assert (lost(verdict), named(verdict)) == ([check], set()), verdict
+    verdict = graded(edited(SOLUTION, *edits))
+    assert (failed(verdict, advice=True), named(verdict)) == ({check}, set()), verdict
 
 
 def test_a_mistake_costs_the_check_it_belongs_to() -> None:
@@ -238,7 +217,7 @@ STARTS = {
 
 def _started(how: str) -> Subject:
     line = "            nn.init.xavier_uniform_(parameter)"
-    text = edited(SOLUTION, [(line, f"            {how}")])
+    text = edited(SOLUTION, (line, f"            {how}"))
     return trusted(Source(text, "model.py"), how)
 
 

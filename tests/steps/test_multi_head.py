@@ -1,13 +1,14 @@
 """Step 03: right builds get full marks, and a mistake is named by its name in every build."""
 
+import functools
 from pathlib import Path
 
 import pytest
 
-from autograder.core.grading import grade
 from autograder.core.step import find_step
-from autograder.core.subject import Source
 from autograder.core.verdict import Verdict
+from tests.steps import harness
+from tests.steps.harness import edited, named
 
 STEP = find_step(3)
 TEXT = Path(__file__).with_name("multi_head_builds.py").read_text(encoding="utf-8")
@@ -58,23 +59,16 @@ HONEST = {name: built(choices) for name, choices in RIGHT.items() if "biases" no
 
 
 def graded(choices: dict[str, str], seed: int) -> Verdict:
-    return grade(STEP, Source(built(choices), "multi_head.py"), seed=seed)
+    return harness.graded(STEP, built(choices), seed)
 
 
-def edited(*edits: tuple[str, str]) -> Source:
-    text = SOLUTION
-    for find, replace in edits:
-        assert text.count(find) == 1
-        text = text.replace(find, replace)
-    return Source(text, "multi_head.py")
+def verdict_on(*edits: tuple[str, str], seed: int) -> Verdict:
+    """Of the model answer with these edits."""
+    return harness.graded(STEP, edited(SOLUTION, *edits), seed)
 
 
-def failed(verdict: Verdict) -> set[str]:
-    return {c.check for c in verdict.checks if c.state != "passed"}
-
-
-def named(verdict: Verdict) -> set[str]:
-    return {slug for c in verdict.checks for slug in c.misconceptions}
+# Remarks count here, too.
+failed = functools.partial(harness.failed, advice=True)
 
 
 @pytest.mark.parametrize("name", RIGHT)
@@ -97,7 +91,7 @@ def test_a_mistake_in_clones_costs_what_it_costs_in_clones() -> None:
         "plain-python-list": ("return nn.ModuleList(copies)", "return tuple(copies)"),
     }
     for slug, edit in cases.items():
-        verdict = grade(STEP, edited(edit), seed=5)
+        verdict = verdict_on(edit, seed=5)
         assert (verdict.points, named(verdict)) == (9, {slug})
 
 
@@ -193,14 +187,14 @@ RARELY_WRONG: dict[str, tuple[str, list[tuple[str, str]]]] = {
 @pytest.mark.parametrize("seed", range(2))
 def test_what_is_wrong_only_at_times_costs_its_own_check(name: str, seed: int) -> None:
     check, edits = RARELY_WRONG[name]
-    verdict = grade(STEP, edited(*edits), seed=seed)
+    verdict = verdict_on(*edits, seed=seed)
     assert (failed(verdict), named(verdict)) == ({check}, set())
 
 
 @pytest.mark.parametrize("start", ["weight", "bias"])
 def test_the_last_layer_may_start_at_zero(start: str) -> None:
     zeroed = f"{DROPPING}\n        nn.init.zeros_(self.linears[3].{start})"
-    assert failed(grade(STEP, edited((DROPPING, zeroed)), seed=2)) == set()
+    assert failed(verdict_on((DROPPING, zeroed), seed=2)) == set()
 
 
 def test_an_activation_costs_what_it_changes() -> None:
@@ -208,14 +202,12 @@ def test_an_activation_costs_what_it_changes() -> None:
         ("query = self.linears[0](query)", "query = self.linears[0](query).relu()"),
         ("return self.linears[3](x)", "return self.linears[3](x).tanh()"),
     ):
-        verdict = grade(STEP, edited(edit), seed=2)
+        verdict = verdict_on(edit, seed=2)
         assert (failed(verdict), named(verdict)) == ({"output", "gradients", "attn"}, set())
 
 
 def test_the_original_may_be_one_of_the_copies() -> None:
-    verdict = grade(
-        STEP, edited(("for _ in range(N)]", "for _ in range(N - 1)] + [module]")), seed=5
-    )
+    verdict = verdict_on(("for _ in range(N)]", "for _ in range(N - 1)] + [module]"), seed=5)
     assert verdict.points == 10
     assert failed(verdict) == {"container"}
 
@@ -241,7 +233,7 @@ class Stack(nn.Module):
 
 def clones("""
     edits = (("def clones(", own), ("return nn.ModuleList(copies)", "return Stack(copies)"))
-    assert failed(grade(STEP, edited(*edits), seed=5)) == set()
+    assert failed(verdict_on(*edits, seed=5)) == set()
 
 
 def test_shared_projections_do_not_cost_what_works_all_the_same() -> None:
@@ -266,7 +258,7 @@ class MultiHeadedAttention(nn.Module):
         y, self.attn = self.inner(query, key, value, attn_mask=mask, average_attn_weights=False)
         return y
 """
-    verdict = grade(STEP, Source(SOLUTION + ready, "multi_head.py"), seed=5)
+    verdict = harness.graded(STEP, SOLUTION + ready, 5)
     assert failed(verdict) == {"output"}
     (told,) = (c for c in verdict.checks if c.state != "passed")
     assert [f.text for f in told.findings] == ["ready_made"]
@@ -283,7 +275,7 @@ class MultiHeadedAttention(nn.Module):
     def forward(self, query, key, value, mask=None):
         return query
 """
-    verdict = grade(STEP, Source(SOLUTION + lazy, "multi_head.py"), seed=5)
+    verdict = harness.graded(STEP, SOLUTION + lazy, 5)
     behaviour = {"output", "gradients", "mask", "attn", "dropout"}
     assert behaviour <= failed(verdict)
 

@@ -8,6 +8,8 @@ from autograder.core.grading import grade
 from autograder.core.step import find_step
 from autograder.core.subject import Source
 from autograder.core.verdict import Verdict
+from tests.steps import harness
+from tests.steps.harness import edited, failed, named
 
 STEP = find_step(6)
 TEXT = Path(__file__).with_name("residual_builds.py").read_text(encoding="utf-8")
@@ -79,38 +81,25 @@ STOCK = {
 }
 
 
-def source(norm: Choices, block: Choices, stock: str = "") -> Source:
+def built(norm: Choices, block: Choices, stock: str = "") -> str:
     own = f"\nclass LayerNorm(ComposedNorm):\n    choices = {norm!r}\n"
-    return Source(
+    return (
         f"{TEXT}\n{stock or own}\n"
         f"class SublayerConnection(ComposedBlock):\n"
-        f"    choices = {block!r}\n    norm_class = LayerNorm\n",
-        "residual.py",
+        f"    choices = {block!r}\n    norm_class = LayerNorm\n"
     )
 
 
-HONEST = {name: source(*choices).text for name, choices in RIGHT.items()}
+HONEST = {name: built(*choices) for name, choices in RIGHT.items()}
 
 
 def graded(norm: Choices, block: Choices, stock: str = "", seed: int = 5) -> Verdict:
-    return grade(STEP, source(norm, block, stock), seed=seed)
+    return harness.graded(STEP, built(norm, block, stock), seed)
 
 
-def edited(*edits: tuple[str, str], seed: int = 6) -> Verdict:
-    text = SOLUTION
-    for find, replace in edits:
-        assert text.count(find) == 1
-        text = text.replace(find, replace)
-    return grade(STEP, Source(text, "residual.py"), seed=seed)
-
-
-def failed(verdict: Verdict) -> set[str]:
-    """Names of the graded checks that were not passed."""
-    return {c.check for c in verdict.checks if c.state != "passed" and c.max_points}
-
-
-def named(verdict: Verdict) -> set[str]:
-    return {slug for c in verdict.checks for slug in c.misconceptions}
+def verdict_on(*edits: tuple[str, str], seed: int = 6) -> Verdict:
+    """Of the model answer with these edits."""
+    return harness.graded(STEP, edited(SOLUTION, *edits), seed)
 
 
 @pytest.mark.parametrize("seed", [3, 4])
@@ -238,7 +227,7 @@ UNKNOWN = {
 
 @pytest.mark.parametrize("name", UNKNOWN)
 def test_what_the_catalogue_does_not_hold_gets_no_name(name: str) -> None:
-    verdict = edited(*UNKNOWN[name])
+    verdict = verdict_on(*UNKNOWN[name])
     assert verdict.points < 10
     assert named(verdict) == set()
 
@@ -324,13 +313,13 @@ QUIET: dict[str, tuple[list[tuple[str, str]], str]] = {
 def test_what_is_wrong_where_few_look_costs_one_check_and_gets_no_name(name: str) -> None:
     edits, check = QUIET[name]
     for seed in (1, 6):
-        verdict = edited(*edits, seed=seed)
+        verdict = verdict_on(*edits, seed=seed)
         assert failed(verdict) == {check}, seed
         assert named(verdict) <= {"residual-detached"}, seed  # where it is, in training
 
 
 def test_a_gain_that_all_norms_share_is_counted() -> None:
-    verdict = edited(
+    verdict = verdict_on(
         ("class LayerN", "gains = {}\n\n\nclass LayerN"),
         ("self.eps = eps", "self.eps = eps\n        self.a_2 = gains.setdefault(0, self.a_2)"),
     )
@@ -348,7 +337,7 @@ ALIKE = {
 @pytest.mark.parametrize("slug", ALIKE)
 def test_what_cannot_be_told_apart_has_a_name_that_is_true_of_both(slug: str) -> None:
     for line in ALIKE[slug]:
-        assert named(edited((LINE, line))) == {slug}
+        assert named(verdict_on((LINE, line))) == {slug}
     assert "or no gradient reaches it" in STEP.misconception(slug).name["en"]
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.core.grading import grade
 from autograder.core.step import find_step
-from autograder.core.subject import Source
 from autograder.core.verdict import Verdict
+from tests.steps import harness
+from tests.steps.harness import failed, named
 
 STEP = find_step(1)
 
@@ -236,15 +236,7 @@ CASES = [
 
 
 def graded(text: str, seed: int = 5) -> Verdict:
-    return grade(STEP, Source(text, "scaled_dot_product.py"), seed=seed)
-
-
-def lost(verdict: Verdict) -> list[str]:
-    return [c.check for c in verdict.checks if c.state != "passed"]
-
-
-def named(verdict: Verdict) -> set[str]:
-    return {slug for c in verdict.checks for slug in c.misconceptions}
+    return harness.graded(STEP, text, seed)
 
 
 def edited(text: str, *edits: tuple[str, str]) -> str:
@@ -369,7 +361,7 @@ def test_the_ready_made_function_under_its_own_name_is_refused() -> None:
     ],
 )
 def test_one_slip_costs_what_it_is_about(edits: list[tuple[str, str]], checks: list[str]) -> None:
-    assert lost(graded(edited(SOLUTION, *edits))) == checks
+    assert failed(graded(edited(SOLUTION, *edits)), advice=True) == set(checks)
 
 
 @pytest.mark.parametrize(
@@ -444,14 +436,14 @@ RARELY_WRONG: dict[str, tuple[str, list[tuple[str, str]]]] = {
 def test_what_is_wrong_only_at_times_costs_its_own_check(name: str, seed: int) -> None:
     check, edits = RARELY_WRONG[name]
     verdict = graded(edited(SOLUTION, *edits), seed)
-    assert (lost(verdict), named(verdict)) == ([check], set())
+    assert (failed(verdict, advice=True), named(verdict)) == ({check}, set())
 
 
 def test_hidden_rows_and_mask_types_are_remarks() -> None:
     minus_infinity = graded(edited(SOLUTION, ("-1e9)\n", "-math.inf)\n")))
-    assert (minus_infinity.points, lost(minus_infinity)) == (10, ["hidden_row"])
+    assert (minus_infinity.points, failed(minus_infinity, advice=True)) == (10, {"hidden_row"})
     bitwise = graded(edited(SOLUTION, ("mask == 0, -1e9", "~mask, -1e9")))
-    assert (bitwise.points, lost(bitwise)) == (10, ["mask_dtypes"])
+    assert (bitwise.points, failed(bitwise, advice=True)) == (10, {"mask_dtypes"})
 
 
 def test_two_mistakes_of_one_kind_each_are_both_named() -> None:
