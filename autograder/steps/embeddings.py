@@ -13,7 +13,7 @@ from autograder.core.subject import Subject, Unusable, raised
 from autograder.weights import settle
 from autograder.weights.scalars import in_common
 from autograder.weights.table import probed
-from autograder.wiring.drops import one_by_one
+from autograder.wiring.drops import KNOWN, one_by_one
 from autograder.wiring.positions import (
     form,
     in_float32,
@@ -179,11 +179,7 @@ def dropout(subject: Subject, draw: Draw) -> dict[str, Value]:
     encoding, x, own = _with_positions(subject, draw)
     plain = in_float32(encoding(x.clone()))
     found: dict[str, Value] = {}
-    for name, p, training in (
-        ("all", 1.0, True),
-        ("nothing", 0.0, True),
-        ("evaluated", 1.0, False),
-    ):
+    for name, p, training in KNOWN:
         other = subject.PositionalEncoding(x.size(2), p, max_len=x.size(1)).train(training)
         one, two = in_float32(other(x.clone())), in_float32(other(x.clone()))
         if not isinstance(one, Tensor) or not isinstance(two, Tensor):

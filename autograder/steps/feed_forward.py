@@ -14,7 +14,7 @@ from autograder.core.subject import Subject, Unreadable
 from autograder.weights import settle
 from autograder.weights.layers import Shape
 from autograder.weights.scalars import idle, in_common
-from autograder.wiring.drops import one_by_one
+from autograder.wiring.drops import KNOWN, one_by_one
 
 
 def shape(subject: Subject, draw: Draw) -> dict[str, Value]:
@@ -90,13 +90,13 @@ def dropout(subject: Subject, draw: Draw) -> dict[str, Value]:
     cannot be written (which costs another check) it must be another one, and the rest is granted.
     """
     x = draw.normal("x", 2, 6, _sizes(draw)[0])
-    none, every = (_settled_or_fresh(subject, draw, p) for p in (0.0, 1.0))
-    plain = none.eval()(x.clone())
+    networks = {p: _settled_or_fresh(subject, draw, p) for p in (0.0, 1.0)}
+    plain = networks[0.0].eval()(x.clone())
     readable = _readable(subject, draw)
     bare = _settled(subject, draw, adapt=_bare)[0](x.clone()) if readable else None
     found: dict[str, Value] = {}
-    for name, network in (("all", every), ("nothing", none), ("evaluated", every)):
-        network.train(name != "evaluated")
+    for name, p, training in KNOWN:
+        network = networks[p].train(training)
         one, two = network(x.clone()), network(x.clone())
         repeats = _same(one, two)
         asked = plain if name != "all" else bare if readable else two

@@ -14,7 +14,7 @@ from autograder.core.subject import Subject, Unreadable
 from autograder.weights import settle
 from autograder.weights.scalars import idle, in_common
 from autograder.wiring.branch import Sublayer, gradient, left, run, teaches
-from autograder.wiring.drops import one_by_one
+from autograder.wiring.drops import KNOWN, one_by_one
 
 
 def norm_parameters(subject: Subject, draw: Draw) -> dict[str, Value]:
@@ -168,11 +168,7 @@ def residual_dropout(subject: Subject, draw: Draw) -> dict[str, Value]:
     """
     x, branch = _rows(draw, "x", 2, 6, _size(draw)), draw.normal("branch", 2, 6, _size(draw))
     found: dict[str, Value] = {}
-    for name, p, training in (
-        ("all", 1.0, True),
-        ("nothing", 0.0, True),
-        ("evaluated", 1.0, False),
-    ):
+    for name, p, training in KNOWN:
         given = torch.zeros_like(branch) if name == "all" else branch
         asked, fed = run(_block(subject, draw, 0.0).eval(), x, given)
         block = _block(subject, draw, p).train(training)

@@ -11,6 +11,9 @@ from torch import Tensor, nn
 from autograder.core.observation import Value, see
 from autograder.wiring.alike import close
 
+# Where everything is known of what a dropout does: a name, its rate, and whether it is training.
+KNOWN = (("all", 1.0, True), ("nothing", 0.0, True), ("evaluated", 1.0, False))
+
 
 def losses(half: Value, whole: Value) -> dict[str, Value]:
     """What half-dropped outputs are times whole ones, each number once; whether columns agree."""

@@ -12,6 +12,7 @@ from autograder.core.compare import kind_of
 from autograder.core.draw import Draw
 from autograder.core.observation import Value, see
 from autograder.core.subject import Unusable
+from autograder.wiring.drops import KNOWN
 from autograder.wiring.formula import Sums, Told
 from autograder.wiring.masks import same_mask
 from autograder.wiring.recorder import Call, Record, own_parameters, parts_of
@@ -183,8 +184,7 @@ def dropping(build: Build, inputs: Tensors, draw: Draw) -> dict[str, Value]:
         return _first(output), records[p].calls
 
     found: dict[str, Value] = {}
-    cases = (("all", 1.0, True), ("nothing", 0.0, True), ("evaluated", 1.0, False))
-    for name, p, training in cases:
+    for name, p, training in KNOWN:
         asked, fed = run(0.0, False, silent=name == "all")
         (one, calls), (two, _) = run(p, training), run(p, training)
         repeats = _equal(one, two)
