@@ -21,11 +21,13 @@ Rate = Callable[..., Any]
 
 
 def rise(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """Rates up to the warm-up, each as a multiple of the first."""
+    """Rates up to the warm-up, each as a multiple of the first; also tiny ones, as in the paper."""
     w = _warmup(draw)
     steps = [1, 2, 3, w // 2, w - 1, w]
     rates = _rates(subject, draw, steps)
-    return _or_curve(subject, draw, "rise", _shares(rates, rates[0]), [float(n) for n in steps])
+    tiny, *larger = [_number(subject.rate(n, 512, 1.0, 4000)) for n in (1, 10, 4000)]
+    found = _or_curve(subject, draw, "rise", _shares(rates, rates[0]), [float(n) for n in steps])
+    return {**found, "rise_of_base": _shares(larger, tiny)}
 
 
 def decay(subject: Subject, draw: Draw) -> dict[str, Value]:
@@ -48,7 +50,7 @@ def width(subject: Subject, draw: Draw) -> dict[str, Value]:
     """By what other model sizes change the rate, before and after the warm-up."""
     d, w = _width(draw), _warmup(draw)
     found: dict[str, Value] = {}
-    for name, step in (("wider", w - 2), ("wider_later", 3 * w)):
+    for name, step in (("wider", w - 2), ("wider_later", w + 3)):
         rates = [_number(subject.rate(step, size, 1.0, w)) for size in (d, 4 * d, 7 * d)]
         found[name] = _shares(rates[1:], rates[0])
     return found
@@ -58,7 +60,7 @@ def factor(subject: Subject, draw: Draw) -> dict[str, Value]:
     """By what factors change the rate, before and after the warm-up."""
     d, w, f = _width(draw), _warmup(draw), _factor(draw)
     found: dict[str, Value] = {}
-    for name, step in (("factor", w - 2), ("factor_later", 3 * w)):
+    for name, step in (("factor", w - 2), ("factor_later", w + 3)):
         rates = [_number(subject.rate(step, d, by, w)) for by in (1.0, f, 0.25)]
         found[name] = _shares(rates[1:], rates[0])
     return found
@@ -80,13 +82,13 @@ def adam(subject: Subject, draw: Draw) -> dict[str, Value]:
     how gradients are averaged, what is added to the root, and what decays.
     """
     model = _Numbers(len(_PULLS))
-    optimizer, _ = _pair(subject, model, 16)
+    optimizer = _parts(subject, model, 16)[0]
     moves = _drive(draw, model, optimizer, 9)
     shares = moves / moves[:, :1]
     found: dict[str, Value] = {n: shares[:, i].clone() for i, n in enumerate(_PULLS) if i}
     parts = _Parts()
     before = {n: p.detach().clone() for n, p in parts.named_parameters()}
-    optimizer, _ = _pair(subject, parts, 16)
+    optimizer = _parts(subject, parts, 16)[0]
     for p in parts.parameters():
         p.grad = torch.ones_like(p)
     _step(optimizer, None)
@@ -128,6 +130,7 @@ def updates(subject: Subject, draw: Draw) -> dict[str, Value]:
     return {
         "updates": torch.tensor([_multiple(m, r) for m, r in zip(*pairs, strict=True)]),
         "defaults": _multiple(usual, asked[0] if late else asked[1]),
+        "magnitude": _magnitude(pairs[0][0], pairs[1][0]),
         "late": late,
     }
 
@@ -189,6 +192,12 @@ def _multiple(move: float, rate: float) -> float:
     return math.inf if move else 1.0
 
 
+def _magnitude(move: float, rate: float) -> int | None:
+    """How many digits a move is larger than the rate; None where there is none."""
+    times = abs(_multiple(move, rate))
+    return round(math.log10(times)) if times and math.isfinite(times) else None
+
+
 def _follows(moves: list[float], rates: list[float]) -> bool:
     pairs = zip(moves, rates, strict=True)
     return all(math.isclose(move, rate, rel_tol=1e-4) for move, rate in pairs)
@@ -220,16 +229,33 @@ class _Parts(nn.Module):
 
 
 def _pair(subject: Subject, *arguments: Any) -> tuple[Any, Any]:
-    """Optimizer and scheduler.
+    """Optimizer and scheduler, in whatever order.
 
     Raises:
-        Unusable: they are not two.
+        Unusable: one of them is lacking.
+    """
+    optimizer, scheduler, result = _parts(subject, *arguments)
+    if scheduler is None:
+        raise Unusable("not_pair", kind=kind_of(see(result)))
+    return optimizer, scheduler
+
+
+def _parts(subject: Subject, *arguments: Any) -> tuple[Any, Any, Any]:
+    """Optimizer, scheduler or None, and what was returned, whatever holds them.
+
+    Raises:
+        Unusable: there is no optimizer.
     """
     result = subject.make_optimizer(*arguments)
-    if not isinstance(result, tuple | list) or len(result) != 2:
+    made = result.values() if isinstance(result, dict) else result
+    made = list(made) if isinstance(result, tuple | list | dict) else [result]
+    optimizers = [one for one in made if isinstance(one, torch.optim.Optimizer)]
+    others = [
+        one for one in made if hasattr(one, "step") and not isinstance(one, torch.optim.Optimizer)
+    ]
+    if not optimizers:
         raise Unusable("not_pair", kind=kind_of(see(result)))
-    one, two = result
-    return (two, one) if isinstance(two, torch.optim.Optimizer) else (one, two)
+    return optimizers[0], others[0] if others else None, result
 
 
 def _drive(

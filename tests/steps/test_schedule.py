@@ -133,6 +133,13 @@ HONEST = BUILDS | {
 FORMULA = "min(step ** (-0.5), step * warmup ** (-1.5))"
 # By mistake: an edit of each build; none, where it has no place.
 PLANTED: dict[str, tuple[tuple[str, ...], ...]] = {
+    "base-rate-zero": (("lr=1.0", "lr=0"), (), ('"lr": 2.0', '"lr": 0.0')),
+    "factor-twice": ((), (), ('"lr": 2.0', '"lr": 2.0 * factor')),
+    "factor-and-warmup-swapped": (
+        ("model_size, factor, warmup)", "model_size, warmup, factor)"),
+        ("model_size, factor, warmup)", "model_size, warmup, factor)"),
+        ("model_size, factor, warmup)", "model_size, warmup, factor)"),
+    ),
     "max-for-min": (
         ("min(step", "max(step"),
         ("n < warmup", "n > warmup"),
@@ -376,8 +383,29 @@ UNKNOWN: dict[str, tuple[tuple[str, ...], set[str]]] = {
     ),
     "one thing only": (
         ("return optimizer, scheduler", "return optimizer"),
-        {"pair", "adam", "updates"},
+        {"pair", "updates"},
     ),
+    "three things": (
+        ("return optimizer, scheduler", "return optimizer, scheduler, rate"),
+        {"pair"},
+    ),
+    "by name": (
+        ("return optimizer, scheduler", "return {'optimizer': optimizer, 'scheduler': scheduler}"),
+        {"pair"},
+    ),
+    "neither": (("return optimizer, scheduler", "return None"), {"pair", "adam", "updates"}),
+    "rounded": (
+        (
+            "return factor * model_size**-0.5 * min(falling, growing)",
+            "return round(factor * model_size**-0.5 * min(falling, growing), 6)",
+        ),
+        {"rise"},
+    ),
+    "down to nothing": (
+        ("falling = step**-0.5", "falling = max(2 * warmup - step, 0) * warmup**-1.5"),
+        {"decay"},
+    ),
+    "an eps of the wrong sign": (("eps=1e-9", "eps=1e9"), {"adam", "updates"}),
 }
 
 
