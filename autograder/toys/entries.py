@@ -20,10 +20,12 @@ def numbers(entries: Any, key: str) -> Value:
 
 
 def count(entries: Any) -> Value:
+    """How many entries a history has, or what stands in its place."""
     return len(entries) if isinstance(entries, list | tuple) else see(entries)
 
 
 def losses(entries: Any, key: str) -> Value:
+    """float32 (epochs,): a loss of each entry, or what stands in the place of the history."""
     try:
         return torch.tensor([float(entry[key]) for entry in entries])
     except (TypeError, KeyError, ValueError):

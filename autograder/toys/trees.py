@@ -67,6 +67,5 @@ FOUR: Tree = {
     "b": {"e": 0.65, "f": 0.35},
     **{pair: {".": 1.0} for pair in ("a c", "a d", "b e", "b f")},
 }
-
 # Nothing is said at all.
 AT_ONCE: Tree = {"": {".": 0.7, "a": 0.3}, "a": {".": 0.9, "b": 0.1}}
