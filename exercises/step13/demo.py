@@ -36,7 +36,7 @@ TEXTS = {
     "ko": {
         "wanted": "smoothing {smoothing}: 단어 {size}개에 바라는 확률 (패딩은 단어 {pad}):",
         "row": "   정답 {target}   {numbers}   합 {total:.3f}",
-        "why": "   그래디언트에서 읽었어요. 로그 확률이 커질 때 손실이 줄어드는 만큼이에요.",
+        "why": "   기울기에서 읽었어요. 로그 확률이 커질 때 손실이 줄어드는 만큼이에요.",
         "sums": "   행의 합은 1이어야 하고, 정답이 패딩이면 0이어야 해요.",
         "padding": "   패딩에는 아무것도 주지 않아야 해요.",
         "certain": "모델이 정답에 다른 확률을 주면 늘어나는 손실:",
@@ -46,10 +46,10 @@ TEXTS = {
         "scalar": "행 {rows}개의 결과: 모양 {shape}",
         "summed": "   행이 두 배면 손실은 {ratio:.3f}배예요. 곧 합이에요.",
         "mean": "   행이 두 배인데 손실은 {ratio:.3f}배예요. 합이라면 2.000배예요.",
-        "only_padding": "패딩만 있는 배치: 손실 {loss:.3f}, 가장 큰 그래디언트 {gradient:.3f}",
+        "only_padding": "패딩만 있는 배치: 손실 {loss:.3f}, 가장 큰 기울기 {gradient:.3f}",
         "without": "패딩 {rows}행을 덧붙일 때 손실의 차이: {difference:.3f}",
         "cross_entropy": (
-            "smoothing 0.0과 torch의 교차 엔트로피, 그래디언트의 차이: {difference:.3f}"
+            "smoothing 0.0과 torch의 교차 엔트로피, 기울기의 차이: {difference:.3f}"
         ),
     },
 }
