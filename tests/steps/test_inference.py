@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 import torch
 
 from autograder.core.draw import Draw
-from autograder.core.grading import grade
 from autograder.core.step import find_step
-from autograder.core.subject import Source
 from autograder.core.verdict import Verdict
 from autograder.toys.translator import PAD, Translator, length_of
+from tests.steps import harness, inference_builds
+from tests.steps.harness import failed, named
 
 STEP = find_step(10)
-_spec = importlib.util.spec_from_file_location(
-    "inference_builds", Path(__file__).with_name("inference_builds.py")
-)
-assert _spec and _spec.loader
-_builds = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(_builds)
-BUILDS: dict[str, str] = _builds.BUILDS
-HONEST: dict[str, str] = _builds.HONEST
+BUILDS: dict[str, str] = inference_builds.BUILDS
+HONEST: dict[str, str] = inference_builds.HONEST
 SOLUTION = STEP.solution.read_text(encoding="utf-8")
 
 # By mistake: an edit (find, replace, find, replace ...) of each build; None, where it has no place.
@@ -238,7 +229,7 @@ CASES = [
 
 
 def graded(text: str, seed: int = 3) -> Verdict:
-    return grade(STEP, Source(text, "inference.py"), seed=seed)
+    return harness.graded(STEP, text, seed)
 
 
 def edited(text: str, edit: tuple[str, ...]) -> str:
@@ -246,14 +237,6 @@ def edited(text: str, edit: tuple[str, ...]) -> str:
         assert text.count(find) == 1, (find, text.count(find))
         text = text.replace(find, replace)
     return text
-
-
-def failed(verdict: Verdict, *, advice: bool = False) -> set[str]:
-    return {c.check for c in verdict.checks if c.state != "passed" and (c.max_points or advice)}
-
-
-def named(verdict: Verdict) -> set[str]:
-    return {slug for c in verdict.checks for slug in c.misconceptions}
 
 
 @pytest.mark.parametrize("name", HONEST)
@@ -265,7 +248,7 @@ def test_right_decoders_get_full_marks(name: str) -> None:
 
 
 def test_the_published_decoder_loses_its_named_faults_only() -> None:
-    verdict = graded(_builds.PUBLISHED)
+    verdict = graded(inference_builds.PUBLISHED)
     assert failed(verdict) == {"batch", "filled", "stops"}
     assert named(verdict) == {"first-sentence-only", "end-parameter-missing", "gradients-recorded"}
     assert verdict.points == 6

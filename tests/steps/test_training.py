@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from autograder.core.grading import grade
 from autograder.core.step import find_step
-from autograder.core.subject import Source
 from autograder.core.verdict import Verdict
+from tests.steps import harness
+from tests.steps.harness import failed, named
 
 STEP = find_step(17)
 
@@ -256,7 +256,7 @@ BASE = WHOLE["17 plain"]
 
 
 def graded(text: str, seed: int = 3) -> Verdict:
-    return grade(STEP, Source(text, "training.py"), seed=seed)
+    return harness.graded(STEP, text, seed)
 
 
 def edited(edits: list[tuple[str, str]]) -> str:
@@ -265,14 +265,6 @@ def edited(edits: list[tuple[str, str]]) -> str:
         assert find in text, find
         text = text.replace(find, replace)
     return text
-
-
-def failed(verdict: Verdict, *, advice: bool = False) -> set[str]:
-    return {c.check for c in verdict.checks if c.state != "passed" and (c.max_points or advice)}
-
-
-def named(verdict: Verdict) -> set[str]:
-    return {slug for c in verdict.checks for slug in c.misconceptions}
 
 
 @pytest.mark.parametrize("name", WHOLE)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.core.grading import grade
 from autograder.core.step import find_step
-from autograder.core.subject import Source
 from autograder.core.verdict import Verdict
+from tests.steps import harness
+from tests.steps.harness import failed, named
 
 STEP = find_step(15)
 
@@ -354,20 +354,12 @@ UNKNOWN: dict[str, tuple[str, str, str, set[str]]] = {
 
 
 def graded(text: str, seed: int = 3) -> Verdict:
-    return grade(STEP, Source(text, "vocabulary.py"), seed=seed)
+    return harness.graded(STEP, text, seed)
 
 
 def changed(build: str, find: str, replace: str) -> str:
     assert build.count(find) == 1, find
     return build.replace(find, replace)
-
-
-def failed(verdict: Verdict, *, advice: bool = False) -> set[str]:
-    return {c.check for c in verdict.checks if c.state != "passed" and (c.max_points or advice)}
-
-
-def named(verdict: Verdict) -> set[str]:
-    return {slug for c in verdict.checks for slug in c.misconceptions}
 
 
 @pytest.mark.parametrize("name", HONEST)
