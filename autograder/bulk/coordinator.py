@@ -20,6 +20,10 @@ from autograder.core.verdict import Verdict
 from autograder.wall.tiers import Tier
 
 
+# Twice what a learner is made to wait: a busy machine must not cost anybody points.
+PATIENT = Limits(load=10.0, probe=8.0, step=15.0)
+
+
 @dataclass(frozen=True)
 class Graded:
     """A submission and its verdict."""
@@ -46,13 +50,13 @@ def grade_all(
         seed: what sizes, inputs and weights are drawn from.
         tier: the walls around the workers.
         jobs: how many workers there are.
-        limits: of one submission.
+        limits: of one submission; `PATIENT` if none are given.
         started: workers for this step, begun before torch was loaded here; they are taken over.
 
     Raises:
         Broken: no submission's fault.
     """
-    crew = _Crew(step, seed, tier, jobs, limits or Limits(), started)
+    crew = _Crew(step, seed, tier, jobs, limits or PATIENT, started)
     waiting = 0
     try:
         for submission in submissions:
