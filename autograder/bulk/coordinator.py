@@ -19,7 +19,6 @@ from autograder.core.task import Task
 from autograder.core.verdict import Verdict
 from autograder.wall.tiers import Tier
 
-
 # Twice what a learner is made to wait: a busy machine must not cost anybody points.
 PATIENT = Limits(load=10.0, probe=8.0, step=15.0)
 
