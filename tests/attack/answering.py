@@ -73,7 +73,7 @@ _SENT = (
 import pickle
 class Evil:
     def __reduce__(self):
-        return (os.system, ("touch /tmp/executed",))
+        return (os.system, (f"touch {TMP}/executed",))
 body = pickle.dumps(Evil())
 send(loaded + struct.pack(">II", len(body), 0) + body)
 got()

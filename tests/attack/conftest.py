@@ -19,7 +19,7 @@ from autograder.wall.system import supported
 from tests.attack.ground import FIRST
 from tests.users import as_user
 
-SECONDS = 280
+SECONDS = 600
 
 Outcome = dict[str, Any]
 

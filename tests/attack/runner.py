@@ -33,12 +33,11 @@ from autograder.core.running import Lost, Seen, run  # noqa: E402
 from autograder.core.step import find_step  # noqa: E402
 from autograder.core.subject import Source  # noqa: E402
 from autograder.core.task import Task  # noqa: E402
+from autograder.core.verdict import Verdict  # noqa: E402
 from autograder.wall.tiers import Tier, numbered  # noqa: E402
-from tests.attack import answering, lying, reaching, seeing, taking  # noqa: E402
 from tests.attack.attack import Attack, submission  # noqa: E402
+from tests.attack.catalogue import ATTACKS  # noqa: E402
 from tests.attack.naive import naive  # noqa: E402
-
-ATTACKS = (*seeing.ATTACKS, *reaching.ATTACKS, *taking.ATTACKS, *answering.ATTACKS, *lying.ATTACKS)
 
 SEED, EARLIER = 5, 6
 USUAL = Limits()
@@ -52,10 +51,11 @@ class Outcome:
     """What came of an attack.
 
     Attributes:
-        attack, kind, since: the attack's name, and what it is.
+        attack, kind, since, root, step: see `Attack`.
         shown: whether it was seen to succeed where nothing stops it; None where that was not tried.
         through: whether it succeeded at this tier.
         points, most: what it was given, and what is no success.
+        output: whether it passed the step's check of values.
         seconds: how long it took.
         honest: points of the right submission after it.
         left: what was still there afterwards.
@@ -67,10 +67,12 @@ class Outcome:
     kind: str
     since: int
     root: bool
+    step: int
     shown: bool | None = None
     through: bool = False
     points: int = 0
     most: int = 0
+    output: bool = False
     seconds: float = 0.0
     honest: int = 0
     left: list[str] = field(default_factory=list)
@@ -106,9 +108,9 @@ class Desk:
             self.workers[number].until_ready()
         return self.workers[number]
 
-    def points(self, number: int, text: str, seen: Seen) -> int:
-        """What it is given for that."""
-        return judged(find_step(number), Source(text, "a.py"), seen, SEED).points
+    def verdict(self, number: int, text: str, seen: Seen) -> Verdict:
+        """On what was seen of a text."""
+        return judged(find_step(number), Source(text, "a.py"), seen, SEED)
 
     def close(self) -> None:
         """All workers leave."""
@@ -132,7 +134,7 @@ class Trial:
 
     def outcome(self, attack: Attack) -> Outcome:
         """Try it, show that it is real, and grade honest work after it."""
-        told = Outcome(attack.name, attack.kind, attack.since, attack.root)
+        told = Outcome(attack.name, attack.kind, attack.since, attack.root, attack.step)
         facts = self.facts | ({"REPLAY": self.replay} if "REPLAY" in attack.code else {})
         text = submission(attack, facts)
         self.desk.worker(attack.step)
@@ -154,7 +156,9 @@ class Trial:
             told.through = told.seconds > BRIEF.load + LATE
         if attack.kind == "marks":
             told.most = self._most(attack)
-            told.points = self.desk.points(attack.step, text, seen)
+            verdict = self.desk.verdict(attack.step, text, seen)
+            told.points = verdict.points
+            told.output = any(c.check == "output" and c.state == "passed" for c in verdict.checks)
             told.through = told.points > told.most
         told.left = self.ground.left()
         changed = self.ground.changed()
@@ -163,7 +167,7 @@ class Trial:
         elif changed:
             told.left.append("files or mounts")
         right = self.desk.seen(4, self.right[4], USUAL)
-        told.honest = self.desk.points(4, self.right[4], right)
+        told.honest = self.desk.verdict(4, self.right[4], right).points
         return told
 
     def _shown(self, attack: Attack, text: str) -> bool:
@@ -187,7 +191,7 @@ class Trial:
         if attack.step not in self.baseline:
             text = submission(attack, self.facts, armed=False)
             seen = self.desk.seen(attack.step, text, USUAL)
-            self.baseline[attack.step] = self.desk.points(attack.step, text, seen)
+            self.baseline[attack.step] = self.desk.verdict(attack.step, text, seen).points
         return self.baseline[attack.step]
 
 
