@@ -108,11 +108,19 @@ def total(subject: Subject, draw: Draw) -> dict[str, Value]:
         "factor": float(_factor(subject, draw, ids, size, pad)),
         "changed": [name for name, now, before in pairs if not torch.equal(now, before)],
         "follows": Odd("no numbers"),
+        "remembered": _remembered(subject, draw, ids, size, pad),
     }
     if isinstance(loss, Tensor) and isinstance(other, Tensor):
         fall = _read(criterion, draw, "total", ids, size) * (inputs[1] - inputs[0])
-        seen["follows"] = loss.sum() - other.sum() - fall.sum()
+        seen["follows"] = (loss.sum() - other.sum() - fall.sum()).float()
     return seen
+
+
+def _remembered(subject: Subject, draw: Draw, ids: Tensor, size: int, pad: int) -> Tensor:
+    """How the distribution differs when other targets were seen before."""
+    used, new = (subject.LabelSmoothing(size, pad, 0.3) for _ in range(2))
+    _slopes(used, draw.normal("before", len(ids), size), ids.flip(0))
+    return _read(used, draw, "after", ids, size) - _read(new, draw, "after", ids, size)
 
 
 def _size(draw: Draw) -> int:
@@ -147,11 +155,18 @@ def _wanted(
 
 
 def _factor(subject: Subject, draw: Draw, ids: Tensor, size: int, pad: int) -> Tensor:
-    """What a row weighs without smoothing; 1 where that cannot be told."""
-    wanted = _read(subject.LabelSmoothing(size, pad, 0.0), draw, "factor", ids, size)
+    """What a row weighs without smoothing; 1 where that cannot be told.
+
+    A weight near 1 is no division: it is the right word's probability that is another.
+    """
+    try:
+        wanted = _read(subject.LabelSmoothing(size, pad, 0.0), draw, "factor", ids, size)
+    except Exception:  # without smoothing it does not work, which is another check's matter
+        return torch.ones(())
     real = wanted[ids != pad]
     weight = real.sum(-1).mean() if len(real) else torch.ones(())
-    return weight if bool(weight.isfinite()) and abs(weight.item()) > 1e-6 else torch.ones(())
+    told = bool(weight.isfinite()) and abs(weight.item()) > 1e-6
+    return weight if told and not 0.6 < weight.item() < 1.6 else torch.ones(())
 
 
 def _read(criterion: Criterion, draw: Draw, name: str, ids: Tensor, size: int) -> Tensor:

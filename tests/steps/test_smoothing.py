@@ -82,6 +82,13 @@ q[:, self.pad] = 0
 q[target == self.pad] = 0
 return nn.functional.kl_div(x, q, reduction="sum")
 """,
+    "16.4 in twice the precision": """
+q = torch.full(x.shape, self.eps / (self.size - 2), dtype=torch.float64)
+q.scatter_(1, target[:, None], 1 - self.eps)
+q[:, self.pad] = 0
+q[target == self.pad] = 0
+return nn.functional.kl_div(x.double(), q, reduction="sum")
+""",
     "16.8 rows of padding removed": """
 real = target != self.pad
 x, target = x[real], target[real]
@@ -141,6 +148,17 @@ PLANTED: dict[str, dict[str, list[tuple[str, str]]]] = {
     | {SUMS: [("(loss * real).sum()", "(loss * real).sum() / x.numel()")]},
     "smoothing-mean-of-rows": {SUMS: [("(loss * real).sum()", "(loss * real).mean()")]},
     "smoothing-mean-of-tokens": {SUMS: [("(loss * real).sum()", "loss[real].mean()")]},
+    "smoothing-mean-of-tokens-or-one": {
+        SUMS: [("(loss * real).sum()", "(loss * real).sum() / max(int(real.sum()), 1)")]
+    },
+    "smoothing-log-of-zero": {
+        TWO: [
+            (
+                'nn.KLDivLoss(reduction="sum")(x, q.detach())',
+                "torch.sum(q * torch.log(q)) - torch.sum(q * x)",
+            )
+        ]
+    },
     "smoothing-row-sums": {SUMS: [("(loss * real).sum()", "loss * real")]},
     "smoothing-sign-flipped": {
         TWO: [("return nn", "return -nn")],
@@ -229,6 +247,31 @@ def test_a_planted_mistake_is_named_and_nothing_else_is(slug: str, build: str) -
 def test_what_the_catalogue_does_not_hold_gets_no_name(name: str) -> None:
     verdict = graded(edited(RIGHT[TWO], UNKNOWN[name]))
     assert verdict.points < 10
+    assert named(verdict) == set()
+
+
+# Neither do these get a name, and each costs what it gets wrong.
+UNNAMED = {
+    "a confidence of its own": ([("1 - self.eps)", "0.9)")], {"right_word", "without_smoothing"}),
+    "never without smoothing": (
+        [("q = torch.full", "assert self.eps > 0\nq = torch.full")],
+        {"without_smoothing"},
+    ),
+    "a distribution that remembers": (
+        [
+            ("q = torch.full", "self.q = q = getattr(self, 'q', torch.full"),
+            ("(self.size - 2))", "(self.size - 2)))"),
+        ],
+        {"sum"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNNAMED)
+def test_what_gets_no_name_costs_what_it_gets_wrong(name: str) -> None:
+    edits, checks = UNNAMED[name]
+    verdict = graded(edited(RIGHT[TWO], edits))
+    assert failed(verdict) == checks
     assert named(verdict) == set()
 
 
