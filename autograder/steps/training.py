@@ -18,7 +18,7 @@ from autograder.core.probing import attempt
 from autograder.core.subject import Subject
 from autograder.toys.entries import both, count, losses, numbers
 from autograder.toys.epochs import KEYS, Stop, Training, read, weights_in
-from autograder.toys.files import Acts, Breaks, temporary_folder
+from autograder.toys.files import Acts, Breaks, as_if_from, temporary_folder
 
 _NAMES = ("last.pt", "best.pt")
 
@@ -45,8 +45,12 @@ def whole(subject: Subject, draw: Draw) -> dict[str, Value]:
     It breaks off half way: one of the values to be saved raises when it is asked for its content.
     """
     state, other = _state(draw, "saved"), _state(draw, "other")
-    with temporary_folder() as folder:
+    elsewhere: list[int] = []
+    with temporary_folder() as base:
+        folder = base / "run"
+        folder.mkdir()
         path, link = folder / "state.pt", folder / "link"
+        late = Breaks(lambda: elsewhere.append(len(os.listdir(base)) - 1))
         subject.save_checkpoint(path, **state)
         with contextlib.suppress(FileNotFoundError):
             os.link(path, link)
@@ -55,16 +59,17 @@ def whole(subject: Subject, draw: Draw) -> dict[str, Value]:
         replaced = before is not None and _same(read(link), before)
         subject.save_checkpoint(path, **state)
         before = read(path)
-        raises = attempt(lambda: subject.save_checkpoint(path, **other, late=Breaks()))
+        raises = attempt(lambda: subject.save_checkpoint(path, **other, late=late))
         old = before is not None and _same(read(path), before)
-        return {"replaced": replaced, "raises": raises, "old": old}
+        return {"replaced": replaced, "raises": raises, "old": old, "elsewhere": any(elsewhere)}
 
 
 def tidy(subject: Subject, draw: Draw) -> dict[str, Value]:
     """The files that are left after saving, and after saving that breaks off half way."""
     state = _state(draw, "saved")
     with temporary_folder() as folder:
-        attempt(lambda: subject.save_checkpoint(folder / "new.pt", **state, late=Breaks()))
+        full = Breaks(torchs=True)
+        attempt(lambda: subject.save_checkpoint(folder / "new.pt", **state, late=full))
         found: dict[str, Value] = {"left_new": len(os.listdir(folder))}
         for name in ("one", "two", "two"):
             subject.save_checkpoint(folder / f"{name}.pt", **state)
@@ -80,7 +85,12 @@ def loaded(subject: Subject, draw: Draw) -> dict[str, Value]:
         for name, path in (("loaded", folder / "state.pt"), ("text", str(folder / "text.pt"))):
             torch.save(_state(draw, name), path)
             found |= _content(name, subject.load_checkpoint(path))
-        return found
+        as_if_from(folder / "state.pt", "cuda:0")
+        try:
+            subject.load_checkpoint(folder / "state.pt")
+        except Exception as e:
+            return {**found, "elsewhere_made": type(e).__name__}
+        return {**found, "elsewhere_made": "loaded"}
 
 
 def safe(subject: Subject, draw: Draw) -> dict[str, Value]:
@@ -146,7 +156,7 @@ def stopped(subject: Subject, draw: Draw) -> dict[str, Value]:
     And whether the files are written as save_checkpoint writes.
     """
     with temporary_folder() as folder:
-        training = Training(draw, stop_at=3, folder=folder)
+        training = Training(draw, stop_at=3, folder=folder, factors=(1, -2))
         with contextlib.suppress(Stop):
             training.run(subject, folder, epochs=4)
         last = read(folder / "last.pt") or {}

@@ -58,7 +58,7 @@ class Training:
         batches = [sentences(draw, f"batch {i}", *size) for i, size in enumerate(_SIZES)]
         self.train = _Batches(self, batches, shuffled)
         # Part of the same: what is learned shows, and it is another loss.
-        self.valid = _Valid(self, batches[:2], False)
+        self.valid = _Valid(self, batches[:2], shuffled)
         self.starts: list[tuple[str, int]] = []  # whose batches are gone through from which call on
         self.stop_at, self.folder = stop_at, folder
         self.found: list[Any] = []  # the epoch in last.pt, at the start of each epoch
