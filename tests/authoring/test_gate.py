@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import torch
 
 from autograder.authoring import names
 from autograder.authoring.gate import RULES, outcomes
@@ -35,14 +34,6 @@ HONEST = {
     "arange": import_torch + "torch.arange(size) <= torch.arange(size).view(1, -1, 1)",
 }
 '''
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture

@@ -5,35 +5,14 @@ import os
 import re
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from autograder.core.step import all_steps, find_step
 from autograder.desk.workspace import stub
-from autograder.front.command import main
 
 PLANTED = ("hidden = hidden.relu()", "hidden = hidden")
-
-
-@dataclass
-class Result:
-    status: int
-    out: str
-    err: str
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
-    monkeypatch.setenv("AUTOGRADER_LANG", "en")
-
-    def call(*arguments: str) -> Result:
-        monkeypatch.setattr(sys, "argv", ["autograder", *arguments])
-        capsys.readouterr()
-        return Result(main(), *capsys.readouterr())
-
-    return call
 
 
 @pytest.fixture

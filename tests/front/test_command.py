@@ -3,37 +3,14 @@
 import json
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-
-from autograder.front.command import main
 
 ROOT = Path(__file__).parents[2]
 SOLUTION = ROOT / "solutions/step04/feed_forward.py"
 FIELDS = {"schema", "step", "title", "passed", "points", "max_points", "checks", "printed"}
 CHECK_FIELDS = {"name", "title", "state", "points", "max_points", "message", "misconceptions"}
-
-
-@dataclass
-class Result:
-    status: int
-    out: str
-    err: str
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
-    monkeypatch.setenv("AUTOGRADER_LANG", "en")
-
-    def call(*arguments: str) -> Result:
-        monkeypatch.setattr(sys, "argv", ["autograder", *arguments])
-        capsys.readouterr()
-        status = main()
-        return Result(status, *capsys.readouterr())
-
-    return call
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Two layers are read and written by behaviour, however their weights are kept."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -81,15 +80,6 @@ def error(choices: dict[str, str], seed: int, d_model: int, d_ff: int) -> float:
     weigh = draw.normal("weigh", 2, 7, d_model)
     gradients = [torch.autograd.grad((y * weigh).sum(), x)[0] for y in (one, two)]
     return max(distance(two.detach(), one.detach()), distance(gradients[1], gradients[0]))
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """Tensors are so small that a second thread only waits."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.mark.parametrize("name", BUILDS)

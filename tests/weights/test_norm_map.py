@@ -1,6 +1,5 @@
 """A norm's gain and bias are read and written by behaviour, however they are kept."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -61,15 +60,6 @@ def error(choices: dict[str, str], seed: int, features: int) -> float:
     asked, _ = settled(REFERENCE, Draw(seed, subject.terms), features)
     x = draw.normal("x", 2, 7, features, scale=2.0) + 3
     return distance(asked(x).detach(), norm(x).detach())
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """Tensors are so small that a second thread only waits."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.mark.parametrize("size", SIZES)

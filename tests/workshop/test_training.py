@@ -125,8 +125,12 @@ def test_batches_of_one_are_trained_on(toy):
     assert toy("--max-tokens", 18).status == 0
 
 
-def test_half_as_many_digits_are_enough_to_learn(toy):
-    assert toy("--precision", "bfloat16").status == 0
+def test_half_as_many_digits_are_enough_to_learn(toy, folder, tmp_path):
+    assert toy("--precision", "bfloat16", epochs=3).status == 0
+    first, _, last = torch.load(folder.last, weights_only=True)["history"]
+    assert last["train_loss"] < first["train_loss"]
+    toy(epochs=3, folder="whole")
+    assert not same(weights(folder.last), weights(tmp_path / "whole" / "last.pt"))
 
 
 def test_without_matplotlib_it_is_said_and_the_training_counts(run, toy, folder, monkeypatch):
@@ -278,8 +282,9 @@ def multi30k_like(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_folder_of_ones_own_is_trained_on(toy, multi30k_like):
-    assert toy("--data-dir", multi30k_like).status == 0
+def test_a_folder_of_ones_own_is_trained_on(toy, folder, multi30k_like):
+    result = toy("--data-dir", multi30k_like)
+    assert result.status == 0 and "6 sentence pairs, 6 German and 6 English" in result.out
 
 
 def test_sides_of_different_length_are_told_at_the_command_line(toy, multi30k_like):
