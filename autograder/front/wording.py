@@ -63,6 +63,8 @@ def tell(finding: Finding, step: Step, lang: str, *, check: str = "", file: str 
         facts["share"] = _percent(float(facts["share"]))
     if "where" in facts:
         facts["where"] = str(list(facts["where"]))
+    if finding.text == "difference.plain" and _unclear([facts["seen"], facts["asked"]]):
+        facts |= {k: _in_quotes(facts[k]) for k in ("seen", "asked")}
     if finding.text == "difference.kind":
         facts |= {k: _kind(str(facts[k]), lang) for k in ("seen", "asked")}
     return _without_gaps(say(_key(finding), lang, **facts))
@@ -163,6 +165,19 @@ def _kind(kind: str, lang: str) -> str:
     if shapes := re.fullmatch(r"(\(.*\)) and (\(.*\))", kind):
         return say("word.shapes", lang, one=shapes[1], two=shapes[2])
     return say("word.type", lang, kind=kind)
+
+
+def _unclear(value: object) -> bool:
+    """Whether some text in it would run into the sentence: empty, or ended by a mark or a space."""
+    if isinstance(value, list | tuple):
+        return any(map(_unclear, value))
+    return isinstance(value, str) and (value != value.strip() or value[-1:] in ".,;:!?")
+
+
+def _in_quotes(value: object) -> object:
+    if isinstance(value, list | tuple):
+        return [_in_quotes(v) for v in value]
+    return repr(value) if isinstance(value, str) else value
 
 
 def _percent(share: float) -> str:

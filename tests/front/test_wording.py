@@ -65,6 +65,20 @@ def test_a_difference_tells_position_values_and_share(lang: str):
     assert told.startswith(label)
 
 
+@pytest.mark.parametrize(
+    ("seen", "asked", "told"),
+    [
+        ("a b", "a b .", "yours is 'a b', asked is 'a b .'."),
+        ("", "bupe", "yours is '', asked is 'bupe'."),
+        (["a", ".", "\n"], ["a", "."], "yours is 'a', '.', '\\n', asked is 'a', '.'."),
+        (["a", "<unk>"], ["a", "b"], "yours is a, <unk>, asked is a, b."),
+    ],
+)
+def test_texts_that_would_run_into_the_sentence_stand_in_quotes(seen, asked, told: str):
+    finding = Finding("difference.plain", {"key": "y", "seen": seen, "asked": asked})
+    assert wording.tell(finding, STEP, "en", check="output").endswith(told)
+
+
 @pytest.mark.parametrize("lang", wording.LANGUAGES)
 @pytest.mark.parametrize("step", all_steps(), ids=lambda s: s.name)
 def test_every_mistake_is_told_with_its_question_and_without_its_place(step, lang: str):
