@@ -146,6 +146,8 @@ def _following(step: Step, lang: str) -> Iterator[Line]:
     later = next((s for s in all_steps() if s.number > step.number), None)
     if later:
         yield Line(say("show.try_next", lang, step=later.name, title=later.title[lang]))
+    else:
+        yield Line(say("show.try_training", lang))
 
 
 def _sum(verdict: Verdict, shown: list[CheckVerdict], step: Step, lang: str) -> Line:

@@ -51,6 +51,15 @@ def shown(result: pytest.RunResult) -> str:
     return text
 
 
+def test_after_the_last_step_the_learners_own_model_is_trained(
+    learn: Learn, pytester: pytest.Pytester
+):
+    learn((ROOT / "solutions/step18/translation.py").read_text(encoding="utf-8"), "step18")
+    result = pytester.runpytest("exercises/step18")
+    assert result.ret == 0
+    assert "autograder train copy" in shown(result)
+
+
 def test_a_stub_is_told_what_is_missing(learn: Learn, pytester: pytest.Pytester):
     learn()
     result = pytester.runpytest("exercises/step04")
