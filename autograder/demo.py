@@ -86,6 +86,9 @@ def run(demo: str, texts: Mapping[str, Mapping[str, str]], show: Show, **sizes: 
             module = _load(path)
         say("running", where=where)
         show(module, say, options)
+        sys.stdout.flush()
+    except BrokenPipeError:  # who read this has seen enough, as `head` has
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except NotImplementedError as error:
         found = re.fullmatch(r"step \d+: (\S+) is not implemented yet", str(error))
         say("unfinished", name=found[1] if found else printable(str(error)), where=where)

@@ -126,3 +126,13 @@ def test_a_demo_runs_from_anywhere_in_a_fresh_process(tmp_path: Path):
     )
     assert (result.returncode, result.stderr) == (0, "")
     assert "66,112" in result.stdout
+
+
+def test_a_reader_who_leaves_early_sees_no_traceback():
+    ours, theirs = os.pipe()
+    os.close(ours)
+    demo = ROOT / "exercises/step02/demo.py"
+    command = [sys.executable, demo, "--against", "solutions"]
+    with os.fdopen(theirs, "w") as pipe:
+        left = subprocess.run(command, stdout=pipe, stderr=subprocess.PIPE, text=True, check=False)
+    assert (left.returncode, left.stderr) == (0, "")
