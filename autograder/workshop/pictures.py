@@ -59,7 +59,7 @@ def maps(weights: Tensor, source: Sequence[str], target: Sequence[str], path: Pa
     grid = figure.add_gridspec(2 + rows, _COLUMNS)
     large = figure.add_subplot(grid[:2, :])
     image = _heat(large, weights[-1].mean(0), source, target)
-    large.set_title(f"layer {layers}, mean of {heads} heads")
+    large.set(title=f"layer {layers}, mean of {heads} heads", xlabel="looked at", ylabel="to say")
     figure.colorbar(image, ax=large, fraction=0.025, pad=0.02, label="weight")
     for head in range(heads):
         row, column = divmod(head, _COLUMNS)
