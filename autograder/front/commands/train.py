@@ -1,4 +1,4 @@
-"""`autograder train`: train the model that was put together of all steps."""
+"""`autograder train`: train the model put together from all steps."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from autograder.workshop.quality import Bleu
     from autograder.workshop.training import Outcome, Training
 
-app = typer.Typer(help="Train the model that was put together of the steps.", rich_markup_mode=None)
+app = typer.Typer(help="Train the model put together from the steps.", rich_markup_mode=None)
 
 
 class Precision(StrEnum):
