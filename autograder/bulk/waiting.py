@@ -56,11 +56,12 @@ class Waiting:
 
     def __init__(self, task: Task, tier: Tier) -> None:
         self.control, theirs = socket.socketpair()
-        self._home = Path(tempfile.mkdtemp(prefix="autograder-"))  # out of sight in tier 2
+        # In tier 2 the worker sees none of ours, and its own vanishes with it.
+        self._home = tempfile.mkdtemp(prefix="autograder-") if tier.number < 2 else ""
         self._words = tempfile.TemporaryFile()  # noqa: SIM115
         path = json.dumps([os.path.abspath(p) for p in sys.path])
         argv = [sys.executable, "-I", "-B", "-c", _START, path]
-        argv += [str(tier.number), str(theirs.fileno()), str(self._home)]
+        argv += [str(tier.number), str(theirs.fileno()), self._home]
         command = tier.command(argv, _needed(task))
         with theirs:
             self._process = subprocess.Popen(
@@ -128,6 +129,8 @@ class Waiting:
 
     def lost(self) -> WorkerLost:
         """What there is to say about a worker that is no longer of use."""
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(0.5)  # its last words come last
         self._words.seek(0)
         last = self._words.read()[-4000:].decode("utf-8", "replace").strip().splitlines()
         return WorkerLost(last[-1][:300] if last else "")
@@ -146,9 +149,10 @@ class Waiting:
             self._process.kill()
             self._process.wait()
         self._words.close()
-        with suppress(OSError):  # what a worker that was killed has left
-            empty(self._home)
-            self._home.rmdir()
+        if os.path.isdir(self._home):  # what a worker that was killed has left
+            with suppress(OSError):
+                empty(Path(self._home))
+                os.rmdir(self._home)
 
     def _is_told(self, seconds: float) -> bool:
         poll = select.poll()

@@ -29,7 +29,7 @@ _DEATH = 1  # of prctl: the signal that comes when the parent dies
 def main(tier: int, control: int, home: str) -> None:
     """Serve until the other end of the control socket (a descriptor) is closed.
 
-    The scratch folder lies in `home`; where that is not to be seen, among temporary files.
+    The scratch folder lies in `home`, or among temporary files if that is ''.
     """
     place = numbered(tier)
     place.enter()
@@ -39,8 +39,7 @@ def main(tier: int, control: int, home: str) -> None:
         task = wire.receive_task(coordinator)
         prepare(task)
         gc.freeze()
-        seen = os.path.isdir(home)
-        scratch = Path(tempfile.mkdtemp(prefix="autograder-", dir=home if seen else None))
+        scratch = Path(tempfile.mkdtemp(prefix="autograder-", dir=home or None))
         worker = Worker(coordinator, task, place, scratch)
         try:
             worker.serve()
@@ -49,7 +48,7 @@ def main(tier: int, control: int, home: str) -> None:
         finally:
             worker.end()
             scratch.rmdir()
-            with suppress(OSError):  # it is the coordinator's, which may be gone
+            with suppress(OSError):  # the coordinator does it, too, but may be gone
                 os.rmdir(home)
 
 

@@ -119,7 +119,10 @@ def test_killed_half_way_the_same_command_goes_on(
     for i in range(12):
         (folder / f"s{i:02d}.py").write_text(f"{(right, wrong)[i % 2]}\n# {i}\n")
     arguments = ["4", "--folder", str(folder), "--out", str(out), "--seed", "5", "--jobs", "1"]
-    running = subprocess.Popen([*COMMAND, *arguments], env=ALONE, stdout=subprocess.DEVNULL)
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    environment = {**ALONE, "TMPDIR": str(temporary)}
+    running = subprocess.Popen([*COMMAND, *arguments], env=environment, stdout=subprocess.DEVNULL)
     try:
         _wait_for_lines(3, out, running)
         family = _family(running.pid)
@@ -129,6 +132,8 @@ def test_killed_half_way_the_same_command_goes_on(
     assert family
     kept = [json.loads(text) for text in out.read_bytes().splitlines(keepends=True)[:3]]
     _all_gone(family)
+    assert list(temporary.iterdir()) == []
+    temporary.rmdir()
     with out.open("ab") as f:
         f.write(b'{"schema": 1, "step": "st')  # as if it was killed while it wrote
     again = grade(*arguments)

@@ -134,7 +134,10 @@ def _all(asked: _Asked, out: Path | None, seed: int | None) -> int:
 
     assert out is not None
     table = table_of(out)
-    names = names_in(asked.folder, (out, table))
+    try:
+        names = names_in(asked.folder, (out, table))
+    except OSError as e:
+        raise Trouble("unreadable", path=asked.folder, reason=e.strerror or "?") from None
     with _opened(out) as results:
         seed = _drawn(seed, results)
         asked.say("plan", step=asked.step.name, count=len(names), seed=seed)
