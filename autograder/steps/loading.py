@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -158,6 +159,8 @@ def similar(subject: Subject, draw: Draw) -> dict[str, Value]:
         real = sum(_length(i, lengths) for batch in batches for i in batch)
         found[f"{name}_little_padding"] = real > 0.85 * area
         found[f"{name}_well_filled"] = area > 0.4 * most * len(batches)
+        rows = max(map(len, batches), default=0)
+        found[f"{name}_more_rows"] = rows > most // max(lengths)
     return found
 
 
@@ -214,8 +217,10 @@ def too_long_named(subject: Subject, draw: Draw) -> dict[str, Value]:
 
 
 def _goes_one_way(sizes: list[int]) -> bool:
-    """Whether these are sorted; a few may be so by chance."""
-    return len(sizes) > 4 and sizes in (sorted(sizes), sorted(sizes)[::-1])
+    """Whether these are sorted, from wherever they begin; a few may be so by chance."""
+    ups = sum(a < b for a, b in pairwise(sizes))
+    downs = sum(a > b for a, b in pairwise(sizes))
+    return len(sizes) > 12 and min(ups, downs) <= 1
 
 
 def _refusal(subject: Subject, lengths: list[int], most: int) -> tuple[str, str]:

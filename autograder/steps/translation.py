@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 import torch
@@ -13,16 +12,19 @@ from autograder.core.draw import Draw
 from autograder.core.observation import Odd, Value, apart
 from autograder.core.subject import Subject
 from autograder.toys.pairs import Side, Sides
+from autograder.toys.small import small_model
 from autograder.toys.table import Table, Tree
 from autograder.toys.translator import PAD, Translator, vocab_size
 from autograder.toys.trees import (
     ASTRAY,
     AT_ONCE,
     CLEAR,
+    CROWDED,
     FOUR,
     LATE,
     OVERTAKEN,
     SHORT,
+    SPECIALS_SAID,
     WORSE_FIRST,
 )
 
@@ -61,12 +63,15 @@ def finished(subject: Subject, draw: Draw) -> dict[str, Value]:
     """The best hypothesis where sentences end at different times."""
     table, search = _search(subject, draw, OVERTAKEN, 13)
     pairs = search(2, 0.6)
+    cut = _search(subject, draw, OVERTAKEN, 6)[1](2, 0.6)
     return {
         "at_once": _best(subject, draw, AT_ONCE, 3, 0.0),
         "waits": _best(subject, draw, SHORT, 3, 0.0),
         "goes_on": _best(subject, draw, WORSE_FIRST, 3, 0.0),
         "overtaken": table.told(_first(pairs)[0]),
         "both": sorted(table.told(ids) for ids, _ in pairs),
+        "unfinished_ahead": [table.told(ids).removesuffix(" .") for ids, _ in cut],
+        "crowded": _best(subject, draw, CROWDED, 2, 1.0),
     }
 
 
@@ -108,17 +113,30 @@ def words(subject: Subject, draw: Draw) -> dict[str, Value]:
         ends = (source.pipeline, source.vocabulary, target.vocabulary)
         said = subject.translate(table, source.texts[0], *ends, *more)
         found[name] = _as_found(subject, said, table, target, *(more or (72, 1)), right)
-        read, mask = table.sources[0], table.masks[0]
-        found["read"] = source.sentence(read.flatten().tolist())
-        found["all_visible"] = mask is None or (
-            mask.numel() == mask.size(-1) == read.size(-1) and bool((mask != 0).all())
-        )
-    table, (source, target) = _bilingual(draw, {"": {"a": 1.0}, "a": {"<unk>": 1.0}})
+        found["read"] = source.sentence(table.sources[0].flatten().tolist())
+        found["all_visible"] = _all_visible(table, source)
+    table, (source, target) = _bilingual(draw, SPECIALS_SAID)
     ends = (source.pipeline, source.vocabulary, target.vocabulary)
     said = subject.translate(table, "", *ends)
-    found["unknown_left_out"] = _as_found(subject, said, table, target, 72, 1, "a")
+    found["unknown_left_out"] = _as_found(subject, said, table, target, 72, 1, "a a")
     found["read_empty"] = source.sentence(table.sources[0].flatten().tolist())
+    table, _ = _bilingual(draw, ASTRAY)
+    # No vocabulary has the second word, and the first has the id 0.
+    rare = source.joint.join((source.vocabulary.tokens([0])[0], "qoq"))
+    subject.translate(table, rare, *ends)
+    found["read_rare"] = source.sentence(table.sources[0].flatten().tolist())
+    found["rare_visible"] = _all_visible(table, source)
     return found
+
+
+def _all_visible(table: Table, source: Side) -> bool:
+    """Whether the mask hides nothing of the first sentence that was read, but for padding."""
+    read, mask = table.sources[0], table.masks[0]
+    word = read.flatten() != source.vocabulary["<blank>"]
+    if mask is None:
+        return bool(word.all())
+    fits = mask.numel() == mask.size(-1) == read.size(-1)
+    return fits and torch.equal(mask.flatten() != 0, word)
 
 
 def translate_mode(subject: Subject, draw: Draw) -> dict[str, Value]:
@@ -138,7 +156,7 @@ def translate_mode(subject: Subject, draw: Draw) -> dict[str, Value]:
 
 def maps(subject: Subject, draw: Draw) -> dict[str, Value]:
     """The maps, held against what the model's attentions keep when they are asked again."""
-    model, given = _small_model(draw)
+    model, given = small_model(draw)
     model.eval()
     found = subject.attention_maps(model, *given)
     return _held_against(found, model.eval(), given)
@@ -146,7 +164,7 @@ def maps(subject: Subject, draw: Draw) -> dict[str, Value]:
 
 def maps_mode(subject: Subject, draw: Draw) -> dict[str, Value]:
     """Maps of a model that was training, and its mode afterwards."""
-    model, given = _small_model(draw)
+    model, given = small_model(draw)
     model.train()
     maps = subject.attention_maps(model, *given)
     found: dict[str, Value] = {"training_after": model.training}
@@ -177,33 +195,6 @@ def _held_against(found: Any, model: Any, given: tuple[Tensor, ...]) -> dict[str
     for name, weights in kept.items():
         seen[name] = apart(found[name], torch.stack(weights)) if name in found else None
     return seen
-
-
-def _small_model(draw: Draw) -> tuple[Any, tuple[Tensor, ...]]:
-    """A model of given pieces, its weights drawn anew, that has just seen another pair."""
-    from transformer_ref import make_model
-
-    model = _redrawn(make_model, draw.seed)
-    ids = draw.permutation("ids", 16) + 1
-    src, tgt = ids[:7].view(1, 7), ids[7:12].view(1, 5)
-    src_mask = torch.arange(7).view(1, 1, 7) < draw.pick("visible", (4, 5))
-    tgt_mask = torch.ones(1, 5, 5, dtype=torch.bool).tril()
-    model.eval()
-    with torch.no_grad():
-        model(src[:, :4], tgt[:, :3], src_mask[..., :4], tgt_mask[:, :3, :3])
-    return model, (src, src_mask, tgt, tgt_mask)
-
-
-@lru_cache(maxsize=4)
-def _redrawn(make_model: Callable[..., Any], seed: int) -> Any:
-    """Made once: nothing that is asked here of a model changes its weights."""
-    model = make_model(17, 19, N=2, d_model=18, d_ff=11, h=3, dropout=0.4)
-    weights = list(model.parameters())
-    numbers = Draw(seed).normal("weights", sum(w.numel() for w in weights), scale=0.4)
-    with torch.no_grad():
-        for tensor, part in zip(weights, numbers.split([w.numel() for w in weights]), strict=True):
-            tensor.copy_(part.view_as(tensor))
-    return model
 
 
 def _greedy(
@@ -267,7 +258,7 @@ def _bilingual(draw: Draw, tree: Tree) -> tuple[Table, tuple[Side, Side]]:
     source, target = Sides(draw, "translate", [(4, 12), (12, 4)], usual=False).both
     own = target.pipeline(target.texts[0])
     ids = {letter: target.vocabulary[word] for letter, word in zip("abcdefgh", own, strict=False)}
-    ids["<unk>"] = target.vocabulary["<unk>"]
+    ids |= {special: target.vocabulary[special] for special in ("<unk>", "<blank>")}
     start, end = target.vocabulary["<s>"], target.vocabulary["</s>"]
     table = Table(draw, start, end, tree, ids, len(target.vocabulary))
     return table.eval(), (source, target)

@@ -93,6 +93,7 @@ class Sides:
 
 def _side(draw: Draw, name: str, joint: str, lengths: list[int], usual: bool) -> Side:
     every = words(draw, name, sum(lengths) + 12)
+    every = [word if i % 3 else word.title() for i, word in enumerate(every)]
     spare, known = every[:12], every[12:]
     rest = iter(known)
     texts = [joint.join(next(rest) for _ in range(n)) for n in lengths]

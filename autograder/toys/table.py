@@ -42,6 +42,7 @@ class Table(nn.Module):
         self.sources: list[Tensor] = []
         self.masks: list[Tensor | None] = []
         self.weight = nn.Parameter(torch.ones(1))
+        self.part = nn.Identity()  # has a mode of its own, as all parts of a model do
         letters = sorted({t for row in tree.values() for t in row} - {_END})
         self.vocab = vocab or draw.pick("table/vocab", (23, 29, 31))
         free = [
@@ -83,7 +84,7 @@ class Table(nn.Module):
         right = row[0] == self.start
         found = [self.rows.get(tuple(row[1:n]), self.other) for n in range(1, len(row) + 1)]
         found = found if right else [self.other] * len(row)
-        return [scores.roll(1) for scores in found] if self.training else found
+        return [scores.roll(1) for scores in found] if self._trains() else found
 
     def generator(self, x: Tensor) -> Tensor:
         """Turn features (..., d_model) into log-probabilities (..., vocab)."""
@@ -105,4 +106,7 @@ class Table(nn.Module):
         return f"{before}{end} ..." if behind else text
 
     def _note(self, door: str) -> None:
-        self.calls.append((door, self.training, torch.is_grad_enabled()))
+        self.calls.append((door, self._trains(), torch.is_grad_enabled()))
+
+    def _trains(self) -> bool:
+        return self.training or self.part.training

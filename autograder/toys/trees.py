@@ -60,12 +60,30 @@ OVERTAKEN: Tree = {
     **{f"b {' '.join('cdefghij'[:n])}": {"cdefghij"[n]: 0.995} for n in range(1, 8)},
     "b c d e f g h i j": {".": 0.995},
 }
-# Four sentences of one length.
+# What has ended is likelier than a long one that deserves its place.
+CROWDED: Tree = {
+    "": {"a": 0.5, "b": 0.48},
+    "a": {".": 0.56, "c": 0.44},
+    **{f"b {' '.join('cdefg'[:n])}".strip(): {"cdefg"[n]: 0.995} for n in range(5)},
+    "b c d e f g": {"h": 0.54, "i": 0.46},
+    "b c d e f g h": {".": 0.6, "j": 0.4},
+    "b c d e f g i": {".": 0.995},
+}
+# Four sentences of one length; three of their beginnings have but one word to go on with.
 FOUR: Tree = {
-    "": {"a": 0.6, "b": 0.4},
-    "a": {"c": 0.7, "d": 0.3},
-    "b": {"e": 0.65, "f": 0.35},
-    **{pair: {".": 1.0} for pair in ("a c", "a d", "b e", "b f")},
+    "": {"a": 0.5, "b": 0.28, "c": 0.22},
+    "a": {"d": 0.6, "e": 0.4},
+    "b": {"f": 1.0},
+    "c": {"g": 1.0},
+    **{pair: {".": 1.0} for pair in ("a d", "a e", "b f", "c g")},
 }
 # Nothing is said at all.
 AT_ONCE: Tree = {"": {".": 0.7, "a": 0.3}, "a": {".": 0.9, "b": 0.1}}
+
+# Words and specials by turns.
+SPECIALS_SAID: Tree = {
+    "": {"a": 1.0},
+    "a": {"<unk>": 1.0},
+    "a <unk>": {"<blank>": 1.0},
+    "a <unk> <blank>": {"a": 1.0},
+}

@@ -351,3 +351,49 @@ def test_a_wrong_search_costs_no_translation() -> None:
         changed(BATCHED, "beam=4, alpha=0.6):\n", "beam=4, alpha=0.6):\n    beam = 1\n")
     )
     assert failed(verdict) == {"best", "finished", "several"}
+
+
+# Other mistakes, in the model answer's own text: what is replaced, and what it costs.
+SLIPS: dict[str, tuple[str, str, set[str]]] = {
+    "padding that is seen": (
+        "src_mask = torch.ones(1, 1, src.size(1)",
+        "src = nn.functional.pad(src, (0, 9), value=src_vocab['<blank>'])\n"
+        "    src_mask = torch.ones(1, 1, src.size(1)",
+        {"words"},
+    ),
+    "unknown words are not read": (
+        "words = src_vocab(src_pipeline(sentence))",
+        "words = [i for i in src_vocab(src_pipeline(sentence)) if i != src_vocab['<unk>']]",
+        {"words"},
+    ),
+    "the id 0 is hidden": (
+        "src_mask = torch.ones(1, 1, src.size(1), dtype=torch.bool, device=device)",
+        "src_mask = (src != 0).unsqueeze(-2)",
+        {"words"},
+    ),
+    "blanks are said": ('"</s>", "<blank>", "<unk>")', '"</s>", "<unk>")', {"words"}),
+    "no capitals": ("src_pipeline(sentence)", "src_pipeline(sentence.lower())", {"words"}),
+    "only the whole in eval mode": (
+        "model.eval()  # No dropout while",
+        "model.training = False  # No dropout while",
+        {"translate_mode"},
+    ),
+    "a mask of one's own": (
+        "model.forward(src, tgt, src_mask, tgt_mask)",
+        "model.forward(src, tgt, src_mask, subsequent_mask(tgt.size(1)))",
+        {"maps"},
+    ),
+    "two words to go on with": ("topk(min(beam, len(log_probs)))", "topk(2)", {"several"}),
+    "by log p until the end": (
+        "candidates.sort(key=score, reverse=True)",
+        "candidates.sort(key=lambda pair: pair[1], reverse=True)",
+        {"finished"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SLIPS)
+def test_a_slip_costs_its_check_only(name: str) -> None:
+    find, replace, checks = SLIPS[name]
+    verdict = graded(changed(STEP.solution.read_text(encoding="utf-8"), find, replace))
+    assert failed(verdict) == checks
