@@ -48,9 +48,7 @@ TEXTS = {
         "mean": "   행이 두 배인데 손실은 {ratio:.3f}배예요. 합이라면 2.000배예요.",
         "only_padding": "패딩만 있는 배치: 손실 {loss:.3f}, 가장 큰 기울기 {gradient:.3f}",
         "without": "패딩 {rows}행을 덧붙일 때 손실의 차이: {difference:.3f}",
-        "cross_entropy": (
-            "smoothing 0.0과 torch의 교차 엔트로피, 기울기의 차이: {difference:.3f}"
-        ),
+        "cross_entropy": ("smoothing 0.0과 torch의 교차 엔트로피, 기울기의 차이: {difference:.3f}"),
     },
 }
 

@@ -189,7 +189,7 @@ def test_a_mistake_costs_the_check_it_belongs_to() -> None:
 def test_torchs_own_transformer_costs_the_main_check() -> None:
     text = edited(
         SOLUTION,
-        [("encoder=Encoder(encoder_layer, N)", "encoder=torch_encoder(d_model, h, d_ff, N)")],
+        ("encoder=Encoder(encoder_layer, N)", "encoder=torch_encoder(d_model, h, d_ff, N)"),
     )
     text += """
 
