@@ -333,3 +333,30 @@ def test_what_the_catalogue_does_not_hold_gets_no_name(name: str) -> None:
     verdict = graded(changed(build, find, replace))
     assert failed(verdict) == checks
     assert named(verdict) == set()
+
+
+# Other mistakes, in the model answer's own text: what is replaced, and what it costs.
+SLIPS: dict[str, tuple[str, str, set[str]]] = {
+    "no capitals": (
+        "ids = vocab(pipeline(text))",
+        "ids = vocab(pipeline(text.lower()))",
+        {"sentences", "cut"},
+    ),
+    "rows of the longest": (
+        "area = lengths[index] * (len(batch) + 1)",
+        "area = max(lengths) * (len(batch) + 1)",
+        {"similar"},
+    ),
+    "the order begins elsewhere": (
+        "batches = [batches[place] for place in places]",
+        "batches = batches[places[0] :] + batches[: places[0]]",
+        {"shuffled"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SLIPS)
+def test_a_slip_costs_its_check_only(name: str) -> None:
+    find, replace, checks = SLIPS[name]
+    verdict = graded(changed(STEP.solution.read_text(encoding="utf-8"), find, replace))
+    assert failed(verdict) == checks

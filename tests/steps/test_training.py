@@ -117,7 +117,7 @@ def load_checkpoint(path):
 """,
     "17 the default, which is safe": """
 def load_checkpoint(path):
-    return torch.load(path)
+    return torch.load(path, "cpu")
 """,
 }
 TRAINS = {
@@ -306,6 +306,13 @@ def test_a_file_that_would_run_code_is_a_remark() -> None:
     assert failed(verdict, advice=True) == {"safe"}
 
 
+def test_a_file_that_stays_on_its_device_is_a_remark() -> None:
+    verdict = graded(edited([('map_location="cpu", ', "")]))
+    assert verdict.points == 10
+    assert failed(verdict, advice=True) == {"safe"}
+    assert named(verdict) == {"load-stays-on-device"}
+
+
 def test_nothing_is_left_behind() -> None:
     before = os.getcwd(), _left()
     graded(BASE)
@@ -315,3 +322,36 @@ def test_nothing_is_left_behind() -> None:
 def _left() -> list[str]:
     homes = (Path(tempfile.gettempdir()), Path("/dev/shm"))
     return sorted(p.name for home in homes if home.is_dir() for p in home.glob("autograder-*"))
+
+
+# Other mistakes, in the model answer's own text: what is replaced, and what it costs.
+SLIPS: dict[str, tuple[str, str, set[str]]] = {
+    "only errors of the system are tidied up": (
+        "    finally:\n        temporary.unlink(missing_ok=True)",
+        "    except OSError:\n        temporary.unlink(missing_ok=True)\n        raise",
+        {"tidy"},
+    ),
+    "half-written in the current folder": (
+        'temporary = path.with_name(path.name + ".tmp")',
+        'temporary = Path(path.name + ".tmp")',
+        {"whole"},
+    ),
+    "last.pt in good epochs only": (
+        "        save_checkpoint(\n            last,",
+        "        valid_loss < lowest and save_checkpoint(\n            last,",
+        {"stopped"},
+    ),
+    "no patience": (
+        "        save_checkpoint(\n            last,",
+        "        if valid_loss > lowest:\n            break\n        save_checkpoint(\n            last,",
+        {"stopped"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SLIPS)
+def test_a_slip_costs_its_check_only(name: str) -> None:
+    find, replace, checks = SLIPS[name]
+    text = STEP.solution.read_text(encoding="utf-8")
+    verdict = graded(harness.edited(text, (find, replace)))
+    assert failed(verdict) == checks
