@@ -1,7 +1,7 @@
 """Attacks on the answer: frames early, late, twice, broken, forged; by code that is wrong.
 
-Each says GOT when its bytes are on their way, or its patch is in place: that much can be done at
-every tier. There is nothing to be had by it where values are compared elsewhere.
+Each says GOT when it has the pipe, or its patch is in place: that much can be done at every
+tier. There is nothing to be had by it where values are compared elsewhere.
 """
 
 from tests.attack.attack import NEVER, Attack
@@ -23,7 +23,7 @@ loaded, full = encode(Observation()), encode(Observation({"points": 10, "passed"
 
 
 def _sent(name: str, code: str, **more: object) -> Attack:
-    return Attack(name, _PIPE + code, "marks", **{"since": 0, **more})  # type: ignore[arg-type]
+    return Attack(name, f"{_PIPE}got()\n{code}", "marks", **{"since": 0, **more})  # type: ignore[arg-type]
 
 
 # What the child sends is put together by `encode`: code in there can change any of it.
@@ -44,11 +44,11 @@ def _changed(name: str, change: str, since: int = 0) -> Attack:
 
 
 _SENT = (
-    _sent("answer early, and leave", "send(loaded + full * 7); got(); os._exit(0)"),
-    _sent("answer early, and go on", "send(loaded + full * 7); got()"),
+    _sent("answer early, and leave", "send(loaded + full * 7); os._exit(0)"),
+    _sent("answer early, and go on", "send(loaded + full * 7)"),
     _sent(
         "answer late",
-        "got()",
+        "",
         forward="""
         if not hasattr(nn, "late"):
             nn.late = threading.Thread(target=lambda: [time.sleep(0.2), send(full * 9)])
@@ -56,16 +56,16 @@ _SENT = (
             time.sleep(0.4)
         """,
     ),
-    _sent("answer twice", "got()", forward="send(full)"),
-    _sent("answer with what is no frame", "send(bytes([255]) * 4096); got()"),
-    _sent("answer with text", "send(b'{\"points\": 10}\\n' * 99); got()"),
-    _sent("answer half", "send(loaded + full[:-9]); got(); os._exit(0)"),
-    _sent("claim a huge answer", "send(loaded + struct.pack('>II', 2**31, 2**31)); got()"),
-    _sent("flood the answers' pipe", "got()\nsend(loaded)\nwhile True: send(full * 1000)"),
-    _sent("send 64 MiB", "got()\nsend(loaded + struct.pack('>II', 9, 2**26))\nsend(bytes(2**26))"),
+    _sent("answer twice", "", forward="send(full)"),
+    _sent("answer with what is no frame", "send(bytes([255]) * 4096)"),
+    _sent("answer with text", "send(b'{\"points\": 10}\\n' * 99)"),
+    _sent("answer half", "send(loaded + full[:-9]); os._exit(0)"),
+    _sent("claim a huge answer", "send(loaded + struct.pack('>II', 2**31, 2**31))"),
+    _sent("flood the answers' pipe", "send(loaded)\nwhile True: send(full * 1000)"),
+    _sent("send 64 MiB", "send(loaded + struct.pack('>II', 9, 2**26))\nsend(bytes(2**26))"),
     _sent(
         "answer with nested text",
-        "send(loaded + encode(Observation({'y': eval('[' * 60 + ']' * 60)}))); got()",
+        "send(loaded + encode(Observation({'y': eval('[' * 60 + ']' * 60)})))",
     ),
     _sent(
         "answer with a text that asks to be executed",
@@ -76,7 +76,6 @@ class Evil:
         return (os.system, (f"touch {TMP}/executed",))
 body = pickle.dumps(Evil())
 send(loaded + struct.pack(">II", len(body), 0) + body)
-got()
 """,
     ),
     _sent(
@@ -86,14 +85,13 @@ head = json.dumps({"y": {"dtype": "F32", "shape": [2**40], "data_offsets": [0, 2
 body = struct.pack("<Q", len(head)) + head
 text = json.dumps({"plain": {}, "order": ["y"], "terms": {}, "seconds": 0.0}).encode()
 send(loaded + struct.pack(">II", len(text), len(body)) + text + body)
-got()
 """,
     ),
-    _sent("close the pipe", "os.close(RESULT); got()"),
-    _sent("put a file in the pipe's place", "os.dup2(os.open('/dev/null', 1), RESULT); got()"),
+    _sent("close the pipe", "os.close(RESULT)"),
+    _sent("put a file in the pipe's place", "os.dup2(os.open('/dev/null', 1), RESULT)"),
     _sent(
         "replay the answers of an earlier run",
-        "send(loaded + REPLAY); got(); os._exit(0)",
+        "send(loaded + REPLAY); os._exit(0)",
         since=NEVER,
     ),
 )

@@ -43,7 +43,7 @@ SEED, EARLIER = 5, 6
 USUAL = Limits()
 BRIEF = Limits(load=1.0, probe=1.0, step=2.0)
 OPEN = Limits(memory=2**46, file=2**40)
-LATE = 2.5  # seconds after its time: nobody has stopped it
+LATE = 6.0  # seconds after its time: nobody has stopped it
 
 
 @dataclass
