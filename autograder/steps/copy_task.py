@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -26,6 +26,8 @@ def data(subject: Subject, draw: Draw) -> dict[str, Value]:
     count = draw.pick("count", (3, 4))
     batches = _made(subject, draw, (vocab, rows, count), length)
     usual = _made(subject, draw, (vocab, rows, 1))
+    if not batches:
+        return {"count": 0}
     wholes = [_whole(b) for b in batches]
     asked = length if _takes(subject.data_gen, "length") else 10
     ids = torch.cat([b.src for b in batches])
@@ -34,12 +36,12 @@ def data(subject: Subject, draw: Draw) -> dict[str, Value]:
         "rows": sorted({b.src.size(0) for b in batches}),
         "long": all(b.src.shape == (rows, asked) for b in batches),
         "default_length": usual[0].src.size(1),
-        "integers": not ids.is_floating_point(),
+        "integers": ids.dtype == torch.int64,
         "first": sorted(set(ids[:, 0].tolist())),
         "ids": all(set(c.tolist()) == set(range(1, vocab)) for c in ids.T[1:]),
         "span": [int(ids.min()), int(ids.max()) - vocab],
         "copies": all(torch.equal(b.src, w) for b, w in zip(batches, wholes, strict=True)),
-        "shown": all(bool((b.src_mask != 0).all()) for b in batches),
+        "hidden": sorted({i for b in batches for i in b.src[b.src_mask[:, 0] == 0].tolist()}),
         "counted": all(float(b.ntokens) == rows * (asked - 1) for b in batches),
         "rows_differ": len({tuple(row) for row in ids.tolist()}) > len(ids) // 2,
         **_drawing(subject, draw, (vocab, rows, count), length),
@@ -94,9 +96,9 @@ def train_state(subject: Subject, draw: Draw) -> dict[str, Value]:
 
 
 def updates(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """What the model and the loss are given, and the weights after a few updates."""
+    """What model and loss are given, and the weights after updates from batches read only once."""
     training = Training(draw, 5, lr=0.6)
-    training.run(subject)
+    training.run(subject, batches=iter(training.batches))
     return {
         **training.given(),
         "sees_answer": training.sees_answer(),
@@ -124,24 +126,15 @@ def accumulation(subject: Subject, draw: Draw) -> dict[str, Value]:
         training, alone = Training(draw, count, lr=0.3), Training(draw, count, lr=0.3)
         training.run(subject, accum_iter=accum)
         for start in range(0, count, accum):
-            _add_up(subject, alone, range(start, min(start + accum, count)))
+            alone.add_up(subject, range(start, min(start + accum, count)))
         found[f"updates_{accum}_{count}"] = len(training.optimizer.rates)
         found[f"weights_{accum}_{count}"] = weights(training.model) - weights(alone.model)
+    _, state = Training(draw, 1).run(subject)
+    later, anew = Training(draw, 4), Training(draw, 4)
+    later.run(subject, accum_iter=2, train_state=state)
+    anew.run(subject, accum_iter=2)
+    found["weights_later"] = weights(later.model) - weights(anew.model)
     return found
-
-
-def _add_up(subject: Subject, training: Training, numbers: Iterable[int]) -> None:
-    """Move the weights by the sum of what the updates from these batches alone would do."""
-    before = [p.detach().clone() for p in training.model.parameters()]
-    moves = [torch.zeros_like(p) for p in before]
-    for number in numbers:
-        training.run(subject, batches=[training.batches[number]])
-        for p, start, move in zip(training.model.parameters(), before, moves, strict=True):
-            move += p.detach() - start
-            p.data.copy_(start)
-            p.grad = None
-    for p, move in zip(training.model.parameters(), moves, strict=True):
-        p.data += move
 
 
 def schedule(subject: Subject, draw: Draw) -> dict[str, Value]:
@@ -170,11 +163,15 @@ def counts(subject: Subject, draw: Draw) -> dict[str, Value]:
     for name in ("given", "given_again"):
         Training(draw, 3).run(subject, train_state=state)
         found[name] = _counts(state)
-    Training(draw, 4).run(subject, accum_iter=2, train_state=accumulated)
+    training = Training(draw, 5)
+    training.run(subject, accum_iter=2, train_state=accumulated)
+    sums = _counts(accumulated)
+    # How many updates there should be is another check's matter.
+    sums["accum_step"] = (sums["accum_step"] or 0) - len(training.optimizer.rates)
     one, two = (_counts(Training(draw, 4).run(subject)[1]) for _ in range(2))
     return {
         **found,
-        "accumulated": _counts(accumulated),
+        "accumulated": sums,
         "anew": any(two.values()),
         "left_over": {name: (two[name] or 0) - (one[name] or 0) for name in _COUNTS},
     }

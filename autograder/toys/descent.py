@@ -77,8 +77,8 @@ class Schedule(LRScheduler):
         self._set()
 
     def step(self, epoch: int | None = None) -> None:
-        """Go on to the next update's rate."""
-        self.last_epoch += 1
+        """Go on to the next update's rate, or to that of the number given, as torch's own do."""
+        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         self._set()
 
     def get_last_lr(self) -> list[float | Tensor]:

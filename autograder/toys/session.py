@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
@@ -39,13 +39,26 @@ class Training:
         subject: Subject,
         tools: Sequence[Any] = (),
         mode: str = "train",
-        batches: Sequence[Sentences] = (),
+        batches: Iterable[Sentences] = (),
         **options: Any,
     ) -> tuple[Any, Any]:
-        """Call run_epoch, with batches that can be read once."""
+        """Call run_epoch with these batches, or all."""
         tools = tools or (self.optimizer, self.scheduler)
-        once = (b for b in batches or self.batches)
-        return subject.run_epoch(once, self.model, self.loss, *tools, mode=mode, **options)
+        batches = batches or self.batches
+        return subject.run_epoch(batches, self.model, self.loss, *tools, mode=mode, **options)
+
+    def add_up(self, subject: Subject, numbers: Iterable[int]) -> None:
+        """Move the weights by the sum of what the updates from these batches alone would do."""
+        before = [p.detach().clone() for p in self.model.parameters()]
+        moves = [torch.zeros_like(p) for p in before]
+        for number in numbers:
+            self.run(subject, batches=[self.batches[number]])
+            for p, start, move in zip(self.model.parameters(), before, moves, strict=True):
+                move += p.detach() - start
+                p.data.copy_(start)
+                p.grad = None
+        for p, move in zip(self.model.parameters(), moves, strict=True):
+            p.data += move
 
     def given(self) -> dict[str, Value]:
         """Which of a batch's parts the model and the loss were given."""

@@ -301,6 +301,16 @@ PLANTED: dict[str, list[tuple[str, str]]] = {
         ("words += batch.ntokens", "words = batch.ntokens"),
     ],
     "accumulation-rest-dropped": [("    if pending:\n", "    if False:\n")],
+    "accumulation-rest-always": [("    if pending:\n", "    if learn:\n")],
+    "accumulation-counts-on": [
+        ("pending = (pending + 1) % accum_iter", "pending = state.step % accum_iter"),
+    ],
+    "loop-asks-for-length": [
+        (
+            "    for batch in batches:",
+            "    for batch in (batches[i] for i in range(len(batches))):",
+        ),
+    ],
     "accumulation-averaged": [("node.backward()", "(node / accum_iter).backward()")],
     "accumulation-ignored": [("% accum_iter", "% 1")],
     "schedule-never": [("    scheduler.step()\n", "")],
@@ -336,6 +346,19 @@ UNKNOWN = {
         ("        node.backward()", "        if state.step % 2: node.backward()")
     ],
     "two steps of the schedule": [("scheduler.step()", "scheduler.step(); scheduler.step()")],
+    "the rest is an update that is not counted": [
+        (
+            "    if pending:\n        advance(optimizer, scheduler, state)",
+            "    if pending:\n        advance(optimizer, scheduler, TrainState())",
+        )
+    ],
+    "no batch at all": [("range(nbatches)", "range(0)")],
+    "an update after each second batch that was ever counted": [
+        ("        if pending == 0:", "        if state.step % accum_iter == 0:"),
+    ],
+    "the schedule is told a number": [("scheduler.step()", "scheduler.step(state.accum_step)")],
+    "another padding": [("ids.clone().detach(), 0)", "ids.clone().detach(), 1)")],
+    "ids of half the size": [("generator=generator)", "generator=generator).int()")],
     "two updates": [("    optimizer.step()", "    optimizer.step(); optimizer.step()")],
     "tokens forgotten": [("        state.tokens += batch.ntokens\n", "")],
     "noise": [("node.backward()", "(node * torch.rand(())).backward()")],
