@@ -343,7 +343,8 @@ SLIPS: dict[str, tuple[str, str, set[str]]] = {
     ),
     "no patience": (
         "        save_checkpoint(\n            last,",
-        "        if valid_loss > lowest:\n            break\n        save_checkpoint(\n            last,",
+        "        if valid_loss > lowest:\n            break\n"
+        "        save_checkpoint(\n            last,",
         {"stopped"},
     ),
 }
