@@ -120,9 +120,9 @@ def updates(subject: Subject, draw: Draw) -> dict[str, Value]:
     model = _Numbers(1)
     optimizer, scheduler = _pair(subject, model, d, f, w)
     moves = _drive(draw, model, optimizer, count, scheduler)[:, 0].tolist()
-    due = [_number(subject.rate(n, d, f, w)) for n in range(count + 1)]
-    late = _follows(moves[1:], due[1:count]) and not _follows(moves, due[1:])
-    pairs = (moves[1:], due[1:count]) if late else (moves[: count - 1], due[1:count])
+    due = [_number(subject.rate(n, d, f, w)) for n in range(1, count + 1)]
+    late = _follows(moves[1:], due[:-1]) and not _follows(moves, due)
+    pairs = (moves[1:] if late else moves[:-1], due[:-1])
     model = _Numbers(1)
     optimizer, scheduler = _pair(subject, model, d)
     usual = _drive(draw, model, optimizer, 3, scheduler)[2, 0].item()

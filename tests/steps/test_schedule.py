@@ -422,3 +422,10 @@ def test_a_mistake_in_one_export_costs_the_other_nothing() -> None:
         verdict = graded(mistake.applied_to(SOLUTION))
         exports = {c.export for c in verdict.checks if c.points < c.max_points}
         assert len(exports) == (0 if mistake.advice else 1), mistake.slug
+
+
+def test_a_rate_that_stops_at_step_0_hides_nothing_of_the_optimizer() -> None:
+    text = STEP.solution.read_text(encoding="utf-8")
+    stops = text.replace("step = max(step, 1)", "pass").replace("lr=1.0,", "lr=0.5,")
+    lost = {c.check for c in graded(stops).checks if c.points < c.max_points}
+    assert lost == {"step_zero", "updates"}
