@@ -91,17 +91,21 @@ def loaded(subject: Subject, draw: Draw) -> dict[str, Value]:
 def safe(subject: Subject, draw: Draw) -> dict[str, Value]:
     """Whether code in a file is run, half a file taken for a whole one, another device's read."""
     with temporary_folder() as folder:
-        trap, half, other = (folder / f"{name}.pt" for name in ("trap", "half", "other"))
+        names = ("trap", "half", "other", "usual")
+        trap, half, other, usual = (folder / f"{name}.pt" for name in names)
         torch.save({"model": Acts(folder / "was here")}, trap)
         attempt(lambda: subject.load_checkpoint(trap))
         torch.save(_state(draw, "half"), half)
         half.write_bytes(half.read_bytes()[:-200])
-        torch.save(_state(draw, "other"), other)
+        for path in (other, usual):
+            torch.save(_state(draw, "other"), path)
         as_if_from(other, "cuda:0")
+        # Whether any file can be read is another check's matter.
+        reads = not attempt(lambda: subject.load_checkpoint(usual))
         return {
             "executed": (folder / "was here").exists(),
             "half_refused": attempt(lambda: subject.load_checkpoint(half)),
-            "other_refused": attempt(lambda: subject.load_checkpoint(other)),
+            "other_refused": reads and attempt(lambda: subject.load_checkpoint(other)),
         }
 
 

@@ -313,6 +313,12 @@ def test_a_file_that_stays_on_its_device_is_a_remark() -> None:
     assert named(verdict) == {"load-stays-on-device"}
 
 
+def test_where_nothing_can_be_loaded_nothing_is_said_about_devices() -> None:
+    verdict = graded(edited([("return torch.load(path,", "raise OSError(path,")]))
+    assert failed(verdict, advice=True) == {"loaded", "resume", "start"}
+    assert named(verdict) == set()
+
+
 def test_nothing_is_left_behind() -> None:
     before = os.getcwd(), _left()
     graded(BASE)
