@@ -397,3 +397,11 @@ def test_a_slip_costs_its_check_only(name: str) -> None:
     find, replace, checks = SLIPS[name]
     verdict = graded(changed(STEP.solution.read_text(encoding="utf-8"), find, replace))
     assert failed(verdict) == checks
+
+
+def test_a_search_without_end_costs_no_maps() -> None:
+    text = STEP.solution.read_text(encoding="utf-8")
+    endless = "with torch.no_grad():\n        memory = "
+    verdict = graded(changed(text, endless, f"while True:\n        pass\n    {endless}"))
+    assert failed(verdict) >= {"beam_one", "best", "words"}
+    assert not failed(verdict) & {"maps", "maps_mode"}
