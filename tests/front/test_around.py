@@ -315,7 +315,7 @@ def test_the_shell_completes_commands_steps_and_checks():
         )
         return done.stdout.split()
 
-    assert completed("autograder check step0") == [s.name for s in all_steps()]
+    assert completed("autograder check step0") == [s.name for s in all_steps() if s.number < 10]
     assert completed("autograder hint feed") == ["feed_forward"]
     assert completed("autograder hint 4 sha") == ["shape"]
     assert "assemble" in completed("autograder as")
