@@ -28,9 +28,15 @@ def settle(scratch: Path) -> None:
     tempfile.tempdir = str(scratch)
 
 
-def unseen() -> None:
-    """Die with the parent; no other process of the same user may look into this one's memory."""
+def unseen(parent: int | None = None) -> None:
+    """Die with the parent; no other process of the same user may look into this one's memory.
+
+    Args:
+        parent: its number, where it is known: the parent may have died before this was asked for.
+    """
     function("prctl", _DEATH, int(signal.SIGKILL), 0, 0, 0)
+    if parent is not None and os.getppid() != parent:
+        os.kill(os.getpid(), signal.SIGKILL)
     function("prctl", _DUMPABLE, 0, 0, 0, 0)
 
 

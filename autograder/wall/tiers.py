@@ -84,12 +84,13 @@ class Tier:
         stays = landlock.Open(visible.readable(), visible.devices(), scratch)
         hidden = [folder for folder in visible.kit() if folder.is_dir()]
         own = (partial(bubblewrap.private, scratch, hidden),) if self.number == 2 else ()
+        parent = os.getpid() if self.number == 1 else None  # tier 2's child cannot see its parent
         return (
             partial(process.modest, process.tasks()),
             *own,
             settle,
             process.powerless,
-            process.unseen,
+            partial(process.unseen, parent),
             partial(landlock.enclose, stays, landlock.version()),
             partial(seccomp.refuse, seccomp.table()),
         )
