@@ -6,7 +6,7 @@ from autograder.core.step import Step
 from autograder.core.subject import Source
 from autograder.core.verdict import Verdict
 
-__all__ = ["edited", "failed", "graded", "named"]
+__all__ = ["changed", "edited", "failed", "graded", "named"]
 
 
 def graded(step: Step, text: str, seed: int = 3) -> Verdict:
@@ -20,6 +20,11 @@ def edited(text: str, *edits: tuple[str, str]) -> str:
         assert text.count(find) == 1, (find, text.count(find))
         text = text.replace(find, replace)
     return text
+
+
+def changed(text: str, find: str, replace: str) -> str:
+    """The text with one edit."""
+    return edited(text, (find, replace))
 
 
 def failed(verdict: Verdict, *, advice: bool = False) -> set[str]:

@@ -372,11 +372,7 @@ def graded(text: str, seed: int = 3) -> Verdict:
 
 
 def edited(edits: list[tuple[str, str]]) -> str:
-    text = BASE
-    for find, replace in edits:
-        assert find in text, find
-        text = text.replace(find, replace)
-    return text
+    return harness.edited(BASE, *edits)
 
 
 @pytest.mark.parametrize("name", WHOLE)

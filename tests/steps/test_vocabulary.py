@@ -7,7 +7,7 @@ import pytest
 from autograder.core.step import find_step
 from autograder.core.verdict import Verdict
 from tests.steps import harness
-from tests.steps.harness import failed, named
+from tests.steps.harness import changed, failed, named
 
 STEP = find_step(15)
 
@@ -355,11 +355,6 @@ UNKNOWN: dict[str, tuple[str, str, str, set[str]]] = {
 
 def graded(text: str, seed: int = 3) -> Verdict:
     return harness.graded(STEP, text, seed)
-
-
-def changed(build: str, find: str, replace: str) -> str:
-    assert build.count(find) == 1, find
-    return build.replace(find, replace)
 
 
 @pytest.mark.parametrize("name", HONEST)
