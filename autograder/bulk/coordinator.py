@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import math
 import queue
 import threading
-import time
 from collections.abc import Generator, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from autograder.bulk.grader import PATIENT, Grader
 from autograder.bulk.submissions import Submission
-from autograder.bulk.waiting import Broken, Waiting, WorkerLost
-from autograder.core.child import Job, Limits
-from autograder.core.grading import judged, refused
-from autograder.core.running import Lost, Seen, run
+from autograder.bulk.waiting import Waiting
+from autograder.core.child import Limits
 from autograder.core.step import Step
 from autograder.core.task import Task
 from autograder.core.verdict import Verdict
 from autograder.wall.tiers import Tier
-
-# Twice what a learner is made to wait: a busy machine must not cost anybody points.
-PATIENT = Limits(load=10.0, probe=8.0, step=15.0)
 
 
 @dataclass(frozen=True)
@@ -83,8 +77,6 @@ class _Crew:
         started: Iterable[Waiting],
     ) -> None:
         self.step, self.seed, self.tier, self.jobs, self.limits = step, seed, tier, jobs, limits
-        self.task = Task.of(step)
-        self.exports = {c.probe: c.export for c in step.checks}
         self.todo: queue.SimpleQueue[Submission | None] = queue.SimpleQueue()
         self.done: queue.SimpleQueue[Graded | Exception] = queue.SimpleQueue()
         self.judging = threading.Lock()
@@ -99,6 +91,10 @@ class _Crew:
             self.hands.append(_Hand(self))
             self.hands[-1].start()
 
+    def hire(self, task: Task) -> Waiting:
+        """A worker: one that was started before, while there is any."""
+        return self.started.pop() if self.started else Waiting(task, self.tier)
+
     def next(self) -> Graded:
         """The next that is done."""
         done = self.done.get()
@@ -111,7 +107,7 @@ class _Crew:
         self.stopped.set()
         for hand in self.hands:
             self.todo.put(None)
-            hand.cancel()
+            hand.grader.cancel()
         for hand in self.hands:
             hand.join()
         for worker in self.started:
@@ -119,64 +115,20 @@ class _Crew:
 
 
 class _Hand(threading.Thread):
-    """A thread with a worker of its own: waits for it, and judges while no other does."""
+    """A thread with a grader of its own."""
 
     def __init__(self, crew: _Crew) -> None:
         super().__init__(daemon=True)
         self.crew = crew
-        self.worker: Waiting | None = None
+        self.grader = Grader(crew.step, crew.seed, crew.hire, crew.limits, crew.judging)
 
     def run(self) -> None:
         """Grade what there is to do, until there is no more."""
         crew = self.crew
         try:
             while (submission := crew.todo.get()) and not crew.stopped.is_set():
-                crew.done.put(Graded(submission, self._verdict(submission)))
+                crew.done.put(Graded(submission, self.grader.verdict(submission)))
         except Exception as e:  # the kit's own: whoever waits for a verdict gets to know it
             crew.done.put(e)
         finally:
-            self._dismiss()
-
-    def cancel(self) -> None:
-        """Wake the thread that waits for its worker."""
-        worker = self.worker
-        if worker:
-            worker.cancel()
-
-    def _verdict(self, submission: Submission) -> Verdict:
-        crew, source = self.crew, submission.source
-        if source.problem:
-            return refused(crew.step, source, crew.seed)
-        self.worker = self.worker or self._hired()
-        started = time.perf_counter()
-        seen = self._seen(Job(source, crew.task, tuple(crew.exports), crew.seed))
-        with crew.judging:  # expectations are worked out once, and torch's settings are global
-            verdict = judged(crew.step, source, seen, crew.seed, patience=math.inf)
-        return replace(verdict, seconds=time.perf_counter() - started)
-
-    def _seen(self, job: Job) -> Seen:
-        """What came of it; where it was the worker that failed, from a second one."""
-        crew = self.crew
-        for last in (False, True):
-            worker = self.worker or self._hired()
-            try:
-                return run(job, crew.exports, limits=crew.limits, start=worker.start)
-            except (WorkerLost, ChildProcessError) as e:
-                self._dismiss()
-                if (last and isinstance(e, ChildProcessError)) or crew.stopped.is_set():
-                    raise Broken(str(e)) from e
-        return Seen(Lost("worker"))
-
-    def _hired(self) -> Waiting:
-        crew = self.crew
-        self.worker = crew.started.pop() if crew.started else Waiting(crew.task, crew.tier)
-        try:
-            self.worker.until_ready()
-        except WorkerLost as e:
-            raise Broken(str(e)) from e
-        return self.worker
-
-    def _dismiss(self) -> None:
-        worker, self.worker = self.worker, None
-        if worker:
-            worker.close()
+            self.grader.close()
