@@ -42,6 +42,8 @@ TEXTS = {
     },
 }
 
+SIZES = {"d_k": 64}
+
 
 def show(step: ModuleType, say: Say, options: argparse.Namespace) -> None:
     torch.manual_seed(0)
@@ -86,4 +88,4 @@ def scores_and_weights(step: ModuleType, d_k: int) -> tuple[torch.Tensor, torch.
 
 
 if __name__ == "__main__":
-    run(__file__, TEXTS, show, d_k=64)
+    run(__file__, TEXTS, show, **SIZES)

@@ -41,6 +41,8 @@ TEXTS = {
     },
 }
 
+SIZES = {"size": 6}
+
 
 def show(step: ModuleType, say: Say, options: argparse.Namespace) -> None:
     size = options.size
@@ -82,4 +84,4 @@ def picture(row: torch.Tensor) -> str:
 
 
 if __name__ == "__main__":
-    run(__file__, TEXTS, show, size=6)
+    run(__file__, TEXTS, show, **SIZES)

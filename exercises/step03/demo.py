@@ -40,6 +40,8 @@ TEXTS = {
     },
 }
 
+SIZES = {"h": 8, "d_model": 512}
+
 
 @torch.no_grad()
 def show(step: ModuleType, say: Say, options: argparse.Namespace) -> None:
@@ -99,4 +101,4 @@ def show_maps(step: ModuleType, say: Say) -> None:
 
 
 if __name__ == "__main__":
-    run(__file__, TEXTS, show, h=8, d_model=512)
+    run(__file__, TEXTS, show, **SIZES)

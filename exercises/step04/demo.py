@@ -49,6 +49,8 @@ TEXTS = {
     },
 }
 
+SIZES = {"d_model": 512, "d_ff": 2048}
+
 
 @torch.no_grad()
 def show(step: ModuleType, say: Say, options: argparse.Namespace) -> None:
@@ -122,4 +124,4 @@ def watch(
 
 
 if __name__ == "__main__":
-    run(__file__, TEXTS, show, d_model=512, d_ff=2048)
+    run(__file__, TEXTS, show, **SIZES)

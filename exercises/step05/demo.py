@@ -54,6 +54,8 @@ TEXTS = {
     },
 }
 
+SIZES = {"d_model": 512, "vocab": 8316}
+
 
 @torch.no_grad()
 def show(step: ModuleType, say: Say, options: argparse.Namespace) -> None:
@@ -124,4 +126,4 @@ def count(module: nn.Module) -> int:
 
 
 if __name__ == "__main__":
-    run(__file__, TEXTS, show, d_model=512, vocab=8316)
+    run(__file__, TEXTS, show, **SIZES)

@@ -47,6 +47,8 @@ TEXTS = {
     },
 }
 
+SIZES = {"features": 512}
+
 
 @torch.no_grad()
 def show(step: ModuleType, say: Say, options: argparse.Namespace) -> None:
@@ -112,4 +114,4 @@ def numbers(row: torch.Tensor) -> str:
 
 
 if __name__ == "__main__":
-    run(__file__, TEXTS, show, features=512)
+    run(__file__, TEXTS, show, **SIZES)

@@ -48,6 +48,8 @@ TEXTS = {
     },
 }
 
+SIZES = {"layers": 6, "d_model": 512, "d_ff": 2048, "h": 8}
+
 
 @torch.no_grad()
 def show(step: ModuleType, say: Say, options: argparse.Namespace) -> None:
@@ -109,4 +111,4 @@ def count(module: nn.Module) -> int:
 
 
 if __name__ == "__main__":
-    run(__file__, TEXTS, show, layers=6, d_model=512, d_ff=2048, h=8)
+    run(__file__, TEXTS, show, **SIZES)

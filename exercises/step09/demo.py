@@ -53,6 +53,8 @@ TEXTS = {
     },
 }
 
+SIZES = {"src_vocab": 8316, "tgt_vocab": 6384, "layers": 6, "d_model": 512, "d_ff": 2048, "h": 8}
+
 
 @torch.no_grad()
 def show(step: ModuleType, say: Say, options: argparse.Namespace) -> None:
@@ -139,5 +141,4 @@ def count(module: nn.Module) -> int:
 
 
 if __name__ == "__main__":
-    sizes = {"src_vocab": 8316, "tgt_vocab": 6384, "layers": 6, "d_model": 512, "d_ff": 2048}
-    run(__file__, TEXTS, show, **sizes, h=8)
+    run(__file__, TEXTS, show, **SIZES)

@@ -60,6 +60,8 @@ TEXTS = {
     },
 }
 
+SIZES = {"max_len": 12}
+
 
 class Parrot(nn.Module):
     """Says the source again, word by word, and remembers how it was asked.
@@ -170,4 +172,4 @@ def name_of(dtype: torch.dtype) -> str:
 
 
 if __name__ == "__main__":
-    run(__file__, TEXTS, show, max_len=12)
+    run(__file__, TEXTS, show, **SIZES)

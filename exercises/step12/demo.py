@@ -56,6 +56,8 @@ TEXTS = {
     },
 }
 
+SIZES = {"d_model": 512, "warmup": 4000, "plot": None}
+
 Rate = Callable[[int], float]
 
 
@@ -134,4 +136,4 @@ def draw(step: ModuleType, say: Say, file: Path) -> None:
 
 
 if __name__ == "__main__":
-    run(__file__, TEXTS, show, d_model=512, warmup=4000, plot=None)
+    run(__file__, TEXTS, show, **SIZES)

@@ -52,6 +52,8 @@ TEXTS = {
     },
 }
 
+SIZES = {"size": 5}
+
 
 def show(step: ModuleType, say: Say, options: argparse.Namespace) -> None:
     torch.manual_seed(0)
@@ -144,4 +146,4 @@ def named(values: object) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    run(__file__, TEXTS, show, size=5)
+    run(__file__, TEXTS, show, **SIZES)

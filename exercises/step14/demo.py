@@ -63,6 +63,8 @@ TEXTS = {
     },
 }
 
+SIZES = {"updates": 500, "batch": 40, "vocab": 11, "length": 10}
+
 
 def show(step: ModuleType, say: Say, options: argparse.Namespace) -> None:
     torch.manual_seed(0)
@@ -154,4 +156,4 @@ def ids(row: torch.Tensor) -> str:
 
 
 if __name__ == "__main__":
-    run(__file__, TEXTS, show, updates=500, batch=40, vocab=11, length=10)
+    run(__file__, TEXTS, show, **SIZES)

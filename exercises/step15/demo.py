@@ -56,6 +56,8 @@ TEXTS = {
     },
 }
 
+SIZES = {"min_freq": 2}
+
 Tokenizer = Callable[[str], Iterable[Any]]
 
 
@@ -129,4 +131,4 @@ def show_multi30k(step: ModuleType, say: Say, german: Tokenizer, english: Tokeni
 
 
 if __name__ == "__main__":
-    run(__file__, TEXTS, show, min_freq=2)
+    run(__file__, TEXTS, show, **SIZES)

@@ -44,6 +44,8 @@ TEXTS = {
     },
 }
 
+SIZES = {"max_len": 9, "max_tokens": 120}
+
 
 def show(step: ModuleType, say: Say, options: argparse.Namespace) -> None:
     pairs = captions()
@@ -113,4 +115,4 @@ def padding(batches: list[list[int]], lengths: list[int]) -> float:
 
 
 if __name__ == "__main__":
-    run(__file__, TEXTS, show, max_len=9, max_tokens=120)
+    run(__file__, TEXTS, show, **SIZES)

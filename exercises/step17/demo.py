@@ -63,6 +63,8 @@ TEXTS = {
     },
 }
 
+SIZES = {"epochs": 4, "batches": 20, "length": 6}
+
 
 class PowerFailure(Exception):
     """What stops the training."""
@@ -196,4 +198,4 @@ def show_full_disk(step: ModuleType, say: Say, place: Path) -> None:
 
 
 if __name__ == "__main__":
-    run(__file__, TEXTS, show, epochs=4, batches=20, length=6)
+    run(__file__, TEXTS, show, **SIZES)

@@ -68,6 +68,8 @@ TEXTS = {
     },
 }
 
+SIZES = {"updates": 200, "beam": 4, "plot": None}
+
 
 class Translator(NamedTuple):
     """A model and the two dictionaries it was built for."""
@@ -198,4 +200,4 @@ def draw(
 
 
 if __name__ == "__main__":
-    run(__file__, TEXTS, show, updates=200, beam=4, plot=None)
+    run(__file__, TEXTS, show, **SIZES)
