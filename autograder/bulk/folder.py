@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,21 @@ from autograder.core.step import Step
 from autograder.wall.tiers import Tier
 
 Tell = Callable[[Graded], dict[str, Any]]
+
+
+def line_of(
+    told: Mapping[str, Any], submission: Submission, tier: Tier, fingerprint: str
+) -> dict[str, Any]:
+    """A line of results: a verdict in plain data, and what it was made from."""
+    return {
+        **told,
+        "submission": submission.name,
+        "file": submission.source.filename,
+        "tier": tier.number,
+        "isolation": tier.name,
+        "versions": versions(),
+        "fingerprint": fingerprint,
+    }
 
 
 def grade_folder(
@@ -58,16 +73,8 @@ def grade_folder(
                 yield submission
 
     def line(graded: Graded) -> dict[str, Any]:
-        name = graded.submission.name
-        return {
-            **tell(graded),
-            "submission": name,
-            "file": graded.submission.source.filename,
-            "tier": tier.number,
-            "isolation": tier.name,
-            "versions": versions(),
-            "fingerprint": prints.pop(name),
-        }
+        submission = graded.submission
+        return line_of(tell(graded), submission, tier, prints.pop(submission.name))
 
     all_of_them = grade_all(step, todo(), seed=seed, tier=tier, jobs=jobs, started=started)
     with closing(all_of_them) as verdicts:

@@ -34,7 +34,7 @@ class Submission:
     digest: str
 
 
-class _Refused(Exception):
+class Refused(Exception):
     """Why it cannot be graded: a key of the texts in the group `submission`, and its facts."""
 
     def __init__(self, key: str, **facts: object) -> None:
@@ -59,13 +59,24 @@ def read(folder: Path, name: str, step: Step) -> Submission:
         with _opened(folder) as place:
             file, data = _found(place, name, step)
         source = Source.of(data, file)
-    except _Refused as e:
+    except Refused as e:
         source = Source("", name, e.finding)
     except OSError as e:
         reason = e.strerror or type(e).__name__
         source = Source("", name, Finding("submission.unreadable", {"reason": reason}))
     told = repr((source.filename, source.problem)).encode()
     return Submission(name, source, sha256(sha256(told).digest() + data).hexdigest())
+
+
+def content(path: Path) -> bytes:
+    """What is in a file that was handed in; no link is followed, and nothing is waited for.
+
+    Raises:
+        Refused: it is no ordinary file, of another kind, or too large.
+        OSError: there is none, or it cannot be read.
+    """
+    with _opened(path.parent) as place:
+        return _content(place, path.name)
 
 
 @contextmanager
@@ -92,7 +103,7 @@ def _found(place: int, name: str, step: Step, depth: int = 2) -> tuple[str, byte
         folders = [step.name] if step.name in folders else folders
         if depth > 1 and len(folders) == 1:  # as it was packed
             return _found(folder, folders[0], step, depth - 1)
-    raise _Refused("empty")
+    raise Refused("empty")
 
 
 def _is_folder(place: int, name: str) -> bool:
@@ -104,25 +115,25 @@ def _chosen(files: list[str], step: Step) -> str | None:
     known = [f"{stem}{s}" for stem in (step.slug, step.name, "transformer") for s in SUFFIXES]
     named = [name for name in known if name in files]
     if len(files) > 1 and not named:
-        raise _Refused("several", files=files[:5])
+        raise Refused("several", files=files[:5])
     return next(iter(named or files), None)
 
 
 def _content(place: int, name: str) -> bytes:
     kind = os.lstat(name, dir_fd=place).st_mode
     if stat.S_ISLNK(kind):
-        raise _Refused("link")
+        raise Refused("link")
     if not stat.S_ISREG(kind):
-        raise _Refused("no_file")
+        raise Refused("no_file")
     suffix = os.path.splitext(name)[1]
     if suffix not in SUFFIXES:
-        raise _Refused("kind")
+        raise Refused("kind")
     # Whatever has been put in its place meanwhile is not followed, and not waited for.
     file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=place)
     with open(file, "rb") as f:
         if not stat.S_ISREG(os.fstat(file).st_mode):
-            raise _Refused("no_file")
+            raise Refused("no_file")
         data = f.read(LARGEST[suffix] + 1)
     if len(data) > LARGEST[suffix]:
-        raise _Refused("large", limit=LARGEST[suffix] // 2**20)
+        raise Refused("large", limit=LARGEST[suffix] // 2**20)
     return data

@@ -10,6 +10,7 @@ import typer
 from autograder.desk.trouble import Trouble
 from autograder.front.commands import (
     check,
+    course,
     data,
     doctor,
     grade,
@@ -40,6 +41,7 @@ app.command()(making.regenerate)
 app.command()(maintaining.gate)
 app.command("new-step")(maintaining.new_step)
 app.command()(translate.translate)
+app.add_typer(course.app, name="course")
 app.add_typer(data.app, name="data")
 app.add_typer(train.app, name="train")
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -72,6 +73,12 @@ def find_step(name: str) -> Step:
     except NoSuchStep:
         known = ", ".join(s.name for s in all_steps())
         raise Trouble("no_step", name=name, steps=known) from None
+
+
+def need(package: str, extra: str) -> None:
+    """Go on only where a package is installed that one of the extras brings (else Trouble)."""
+    if find_spec(package) is None:
+        raise Trouble("needs_extra", package=package, extra=extra)
 
 
 def own_file(step: Step) -> Path:

@@ -1,0 +1,86 @@
+"""In the place of nbgrader's kernel: check cells get their outputs from a verdict."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from nbformat import NotebookNode
+from nbgrader.coursedir import CourseDirectory
+from nbgrader.preprocessors import NbGraderPreprocessor
+from nbgrader.utils import is_grade, is_solution
+from traitlets import Bool
+
+from autograder.bulk.submissions import read
+from autograder.core.verdict import Verdict
+from autograder.front.classroom import outputs
+from autograder.front.classroom.calls import Asked, asked_in
+from autograder.front.classroom.graders import graders
+from autograder.front.classroom.record import forget, record
+from autograder.front.wording import choose, say
+
+
+class KitExecute(NbGraderPreprocessor):
+    """Grades what was handed in behind walls, and writes what `check` would have said.
+
+    No cell of a submission is executed here, and none in a kernel. What counts is the file that
+    was handed in (see `bulk.submissions.read`), not the notebook that nbgrader made of it.
+    """
+
+    without_isolation = Bool(
+        False, help="Grade where nothing can keep strangers' code away from your files."
+    ).tag(config=True)
+
+    def preprocess(
+        self, nb: NotebookNode, resources: dict[str, Any]
+    ) -> tuple[NotebookNode, dict[str, Any]]:
+        """See `nbconvert.preprocessors.Preprocessor`."""
+        where = resources["nbgrader"]
+        forget(nb)
+        grading = graders(self.without_isolation)
+        verdicts: dict[str, Verdict] = {}
+        for cell in nb.cells:
+            if cell.cell_type != "code":
+                continue
+            asked = asked_in(cell.source) if _is_instructors(cell) else None
+            if asked:
+                step = asked.step
+                if step.name not in verdicts:
+                    handed_in = read(*_place(self._course(), where), step)
+                    submission = replace(handed_in, name=where["student"])
+                    verdict = grading.verdict(step, submission)
+                    record(nb, step, submission, verdict, grading.tier, asked.lang)
+                    verdicts[step.name] = verdict
+                cell.outputs = _outputs(verdicts[step.name], asked)
+            elif is_grade(cell) and not is_solution(cell):
+                name = cell.metadata["nbgrader"]["grade_id"]
+                self.log.warning("No check of the kit in cell %s: no points", name)
+                cell.outputs = outputs.refusal(say("classroom.foreign_cell", choose(), cell=name))
+        return nb, resources
+
+    def _course(self) -> CourseDirectory:
+        owner = self.parent
+        while not isinstance(getattr(owner, "coursedir", None), CourseDirectory):
+            owner = owner.parent
+        return owner.coursedir
+
+
+def _is_instructors(cell: NotebookNode) -> bool:
+    """Whether the text of the cell is as it was released."""
+    told = cell.metadata.get("nbgrader", {})
+    return bool(told.get("locked")) and not told.get("solution")
+
+
+def _place(course: CourseDirectory, where: dict[str, Any]) -> tuple[Path, str]:
+    """The folder that holds what one student has handed in for an assignment, and its name."""
+    path = Path(
+        course.format_path(course.submitted_directory, where["student"], where["assignment"])
+    )
+    return path.parent, path.name
+
+
+def _outputs(verdict: Verdict, asked: Asked) -> list[Any]:
+    if asked.check is None:
+        return outputs.of_step(verdict, asked.step, asked.lang)
+    return outputs.of_check(verdict, asked.step, asked.check, asked.lang)

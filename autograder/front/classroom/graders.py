@@ -1,0 +1,71 @@
+"""The graders of one of nbgrader's processes: one a step, started when needed, ended when idle."""
+
+from __future__ import annotations
+
+import atexit
+import secrets
+import threading
+from functools import cache
+
+from autograder.bulk.grader import Grader
+from autograder.bulk.submissions import Submission
+from autograder.bulk.waiting import Waiting
+from autograder.core.step import Step
+from autograder.core.verdict import Verdict
+from autograder.desk.trouble import Trouble
+from autograder.wall.tiers import Tier, best
+
+_IDLE_SECONDS = 60.0  # a server that shows Formgrader lives on when all is graded
+
+
+class Graders:
+    """Verdicts on submissions, for whatever step is asked; one at a time.
+
+    Args:
+        tier: the walls around learners' code.
+        idle: seconds after which a worker that nobody needs is ended.
+    """
+
+    def __init__(self, tier: Tier, idle: float = _IDLE_SECONDS) -> None:
+        self.tier, self.idle = tier, idle
+        self.seed = secrets.randbelow(2**31)
+        self._graders: dict[str, Grader] = {}
+        self._turn = threading.Lock()
+        self._timer: threading.Timer | None = None
+        atexit.register(self.close)
+
+    def verdict(self, step: Step, submission: Submission) -> Verdict:
+        """The verdict, as `Grader.verdict` gives it."""
+        with self._turn:
+            if self._timer:
+                self._timer.cancel()
+            grader = self._graders.setdefault(step.name, self._grader(step))
+            try:
+                return grader.verdict(submission)
+            finally:
+                self._timer = threading.Timer(self.idle, self.close)
+                self._timer.daemon = True
+                self._timer.start()
+
+    def close(self) -> None:
+        """End all workers; a later verdict starts another."""
+        with self._turn:
+            for grader in self._graders.values():
+                grader.close()
+            self._graders.clear()
+
+    def _grader(self, step: Step) -> Grader:
+        return Grader(step, self.seed, lambda task: Waiting(task, self.tier))
+
+
+@cache
+def graders(without_isolation: bool) -> Graders:
+    """Those of this process.
+
+    Raises:
+        Trouble: nothing here keeps strangers' code away, and that was not said to be all right.
+    """
+    tier = best()
+    if not tier.number and not without_isolation:
+        raise Trouble("course_not_isolated")
+    return Graders(tier)
