@@ -13,6 +13,7 @@ from autograder.authoring.kit import Kit, Problem, Rule
 RULES: dict[str, Rule] = {
     "files": layout.files_are_in_place,
     "fresh": layout.stubs_are_fresh,
+    "notebooks": layout.notebooks_are_fresh,
     "slugs": layout.slugs_are_no_exports,
     "names": layout.check_names_are_kept,
     "texts": languages.texts_are_in_both,

@@ -1,11 +1,11 @@
-"""Everything that is generated: stubs, lists of mistakes that share a map, the record of checks."""
+"""What is generated: stubs, notebooks, lists of mistakes that share a map, the record of checks."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from autograder.authoring import names, stubs
+from autograder.authoring import names, notebooks, stubs
 from autograder.core.step import ALIKE, Step
 
 
@@ -22,7 +22,7 @@ def list_is_stale(root: Path, step: Step) -> bool:
 
 def regenerate(root: Path, steps: Sequence[Step]) -> list[Path]:
     """Write anew what is stale, and return the files written. The steps are all there are."""
-    written = stubs.regenerate(root)
+    written = [*stubs.regenerate(root), *notebooks.regenerate(root, steps)]
     for step in steps:
         if list_is_stale(root, step):
             list_of(root, step).write_text(_found_out(step), encoding="utf-8")

@@ -13,6 +13,7 @@ from autograder.authoring.kit import Kit, Problem
 from autograder.core.step import Step
 
 LANGUAGES = ("en", "ko")
+_TEXTS = ("autograder/front/*.toml", "autograder/authoring/notebook.toml")
 _HANGUL = re.compile("[가-힣]")
 _WORD = re.compile(r"(?<![\w`])[a-z]{3,}(?![\w`])")
 
@@ -20,7 +21,7 @@ Texts = Iterator[tuple[str, Any]]  # where a text stands, and its words by langu
 
 
 def texts_are_in_both(kit: Kit) -> Iterator[Problem]:
-    """Every text of steps, demos and front ends is there in both languages, with the same holes."""
+    """Every text of steps, demos, notebooks and front ends is in both languages, holes included."""
     files: list[tuple[str, list[tuple[str, Any]]]] = []
     for step in kit.steps:
         files.append((f"autograder/steps/{step.slug}.toml", list(_of_step(step))))
@@ -31,7 +32,7 @@ def texts_are_in_both(kit: Kit) -> Iterator[Problem]:
         files.append(
             ("autograder/demo.py", list(_of_program(kit.read("autograder/demo.py"), "COMMON")))
         )
-        for path in sorted((kit.root / "autograder/front").glob("*.toml")):
+        for path in sorted(p for place in _TEXTS for p in kit.root.glob(place)):
             name = path.relative_to(kit.root).as_posix()
             files.append((name, list(_of_data(tomllib.loads(kit.read(name)), ""))))
     for place, texts in files:

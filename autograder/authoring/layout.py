@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from autograder.authoring import names, stubs
+from autograder.authoring import names, notebooks, stubs
 from autograder.authoring.kit import Kit, Problem
 from autograder.core.step import ALIKE, Step
 
@@ -35,6 +35,12 @@ def stubs_are_fresh(kit: Kit) -> Iterator[Problem]:
     for path in stubs.stale(kit.root):
         if kit.whole or any(step.name == path.parent.name for step in kit.steps):
             yield Problem(path.relative_to(kit.root).as_posix(), "stale")
+
+
+def notebooks_are_fresh(kit: Kit) -> Iterator[Problem]:
+    """Notebooks are what would be made of lesson, solution and checks now, or somebody's work."""
+    for path in notebooks.stale(kit.root, kit.steps):
+        yield Problem(path.relative_to(kit.root).as_posix(), "stale")
 
 
 def slugs_are_no_exports(kit: Kit) -> Iterator[Problem]:
@@ -68,6 +74,7 @@ def _files_of(step: Step) -> set[str]:
         *(f"{exercise}/{name}" for name in ("README.md", "README.ko.md", "demo.py")),
         f"{exercise}/{step.slug}.py",
         f"{exercise}/test_{step.slug}.py",
+        *(f"{exercise}/{notebooks.name_of(step, lang)}" for lang in notebooks.SUFFIXES),
         f"autograder/steps/{step.slug}.py",
         f"autograder/steps/{step.slug}.toml",
     }
@@ -75,10 +82,7 @@ def _files_of(step: Step) -> set[str]:
 
 def _extras_of(step: Step) -> set[str]:
     """What a step may have, too."""
-    return {
-        f"exercises/{step.name}/{step.name}.ipynb",
-        f"autograder/steps/{step.slug}{ALIKE}",
-    }
+    return {f"autograder/steps/{step.slug}{ALIKE}"}
 
 
 def _files(root: Path, place: str) -> Iterator[str]:

@@ -1,9 +1,10 @@
-"""A learner's working folder, made from the kit: exercises with fresh stubs, and pytest set up."""
+"""A learner's working folder, made from the kit: fresh stubs and notebooks, and pytest set up."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from autograder.authoring.notebooks import SUFFIXES, name_of, notebook_of
 from autograder.core.step import Step, all_steps
 from autograder.desk.trouble import Trouble
 from autograder.desk.workspace import Workspace, companions, stub
@@ -46,6 +47,8 @@ def init(folder: Path) -> tuple[Step, ...]:
         for step in all_steps():
             file = Workspace(folder).file(step)
             _write(file, stub(step))
+            for lang in SUFFIXES:
+                _write(file.with_name(name_of(step, lang)), notebook_of(step, lang))
             for companion in companions(step):
                 _write(file.with_name(companion.name), companion.read_text(encoding="utf-8"))
     except OSError as e:

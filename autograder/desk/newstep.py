@@ -7,7 +7,7 @@ import re
 import sys
 from pathlib import Path
 
-from autograder.authoring import names, stubs
+from autograder.authoring import names, notebooks, stubs
 from autograder.core.step import read_steps
 from autograder.desk.trouble import Trouble
 
@@ -36,7 +36,7 @@ def new_step(root: Path, number: int, slug: str) -> list[Path]:
         slug: its name in every place.
 
     Returns:
-        The files that were written, the stub and the record of checks among them.
+        The files that were written, those that are generated among them.
 
     Raises:
         Trouble: the number or the slug is taken, or the slug is no name that can be used.
@@ -56,8 +56,10 @@ def new_step(root: Path, number: int, slug: str) -> list[Path]:
         text = (_SKELETON / template).read_text(encoding="utf-8")
         path.write_text(_filled(text, words), encoding="utf-8", newline="\n")
         written.append(path)
+    steps = read_steps(root / "autograder" / "steps")
     written += stubs.regenerate(root)
-    if names.record(root, read_steps(root / "autograder" / "steps")):
+    written += notebooks.regenerate(root, steps)
+    if names.record(root, steps):
         written.append(root / names.RECORD)
     return written
 

@@ -34,7 +34,8 @@ def test_a_fresh_folder_holds_what_each_step_needs(place: Workspace):
     for step in all_steps():
         names = {path.name for path in place.file(step).parent.iterdir()}
         own = {f"{step.slug}.py", f"test_{step.slug}.py"}
-        assert names == own | {"README.md", "README.ko.md", "demo.py"}
+        notebooks = {f"{step.name}.ipynb", f"{step.name}.ko.ipynb"}
+        assert names == own | notebooks | {"README.md", "README.ko.md", "demo.py"}
         assert place.file(step).read_text(encoding="utf-8") == stub(step)
         assert "BEGIN SOLUTION" not in stub(step)
         assert not begun(step, place)
