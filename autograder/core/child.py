@@ -15,10 +15,12 @@ import torch
 
 from autograder.core.draw import Draw
 from autograder.core.given import REFERENCE, only_given
+from autograder.core.live import Live
 from autograder.core.observation import Observation, encode
 from autograder.core.probing import Errors, observe
 from autograder.core.ready_made import watched
-from autograder.core.subject import Source, load, raised
+from autograder.core.source import Source
+from autograder.core.subject import Subject, load, raised
 from autograder.core.task import Task
 
 with suppress(ImportError):  # there is none on Windows, and no fork either
@@ -81,7 +83,10 @@ def observations(
             for slug, own in job.own.items():
                 load(own, f"{REFERENCE}.{slug}")
                 offer(slug, sys.modules[f"{REFERENCE}.{slug}"])
-            subject = load(job.source, task.slug, task.allowed)
+            if isinstance(job.source, Live):
+                subject: Subject = job.source.subject(task.allowed)
+            else:
+                subject = load(job.source, task.slug, task.allowed)
         except through:
             raise
         except BaseException as e:

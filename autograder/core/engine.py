@@ -13,7 +13,8 @@ def start() -> None:
     """Import torch if nobody has yet. Call it before anything of the core that computes.
 
     Verdicts are computed on the CPU: autograd starts a thread for every GPU that it sees, and a
-    child forked after that can compute no gradient. So GPUs are hidden from this process.
+    child forked after that can compute no gradient. So GPUs are hidden from this process: one that
+    grades and does nothing else. Never call it in a learner's own, such as a notebook's kernel.
     """
     os.environ["CUDA_VISIBLE_DEVICES"] = ""
     if "torch" in sys.modules:

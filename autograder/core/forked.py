@@ -5,9 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import time
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Protocol
+
+import torch
 
 from autograder.core.child import Job, Limits, Wall, mapped, work
 
@@ -73,6 +76,33 @@ class Forked:
         if self._status is None:
             self._status = os.waitpid(self._pid, 0)[1]
         return self._status
+
+
+def gradients_after_fork(patience: float = 2.0) -> bool:
+    """Whether a child of this process, as it is now, could compute gradients.
+
+    Once autograd has started a thread for a GPU (it does so for all it sees, at the first backward
+    pass), no child of that process can. A child tries, which takes about 10 ms.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        pid = os.fork()
+    if not pid:
+        try:
+            torch.set_num_threads(1)
+            torch.ones(1, requires_grad=True).sum().backward()
+            os._exit(0)
+        finally:
+            os._exit(1)
+    until = time.monotonic() + patience
+    while time.monotonic() < until:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            return status == 0
+        time.sleep(0.001)
+    kill(pid, gone=False)
+    os.waitpid(pid, 0)
+    return False
 
 
 def kill(pid: int, gone: bool) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from autograder.core.draw import Draw
 from autograder.core.observation import Observation, Value
 from autograder.core.settings import plain_torch
-from autograder.core.subject import Subject, Unreadable, Unusable, raised
+from autograder.core.subject import Subject, Unreadable, Unusable
 
 if TYPE_CHECKING:
     from autograder.core.step import Probe
@@ -41,7 +41,7 @@ def observe(
     except through:
         raise
     except BaseException as e:  # SystemExit and home-made ones too: they are the subject's
-        values = {"raised": raised(e, subject.label)}
+        values = {"raised": subject.raised(e)}
     return Observation(values, subject.terms, time.perf_counter() - started)
 
 

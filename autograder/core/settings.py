@@ -56,6 +56,27 @@ def put_back(filename: str) -> Iterator[None]:
 
 
 @contextmanager
+def undisturbed() -> Iterator[None]:
+    """Inside: torch as it is at the start, no warnings; afterwards all is as its owner had it.
+
+    For a process that is a learner's own, such as a notebook's kernel: neither may what is set
+    there change a verdict, nor may computing one change what is set there.
+    """
+    with put_back(""), plain_torch(), torch.autograd.set_detect_anomaly(False):
+        warnings.simplefilter("ignore")
+        if torch.are_deterministic_algorithms_enabled():
+            torch.use_deterministic_algorithms(False)
+        precision = torch.get_float32_matmul_precision()
+        if precision != "highest":
+            torch.set_float32_matmul_precision("highest")
+        try:
+            yield
+        finally:
+            if precision != "highest":
+                torch.set_float32_matmul_precision(precision)
+
+
+@contextmanager
 def _torch_put_back() -> Iterator[None]:
     dtype, device, grad = (
         torch.get_default_dtype(),

@@ -43,6 +43,8 @@ class Subject:
     exports in `allowed` may be torch's own. `failures` are the cells of a notebook that stopped.
     """
 
+    missing = "missing"  # the problem that a name is not there
+
     def __init__(
         self,
         namespace: Mapping[str, Any],
@@ -65,9 +67,8 @@ class Subject:
                 if failure.defines(name):
                     raise failure.error
             close = difflib.get_close_matches(name, self._own_names(), n=1, cutoff=0.6)
-            raise Unusable(
-                "missing_close" if close else "missing", export=name, close="".join(close)
-            )
+            problem = f"{self.missing}_close" if close else self.missing
+            raise Unusable(problem, export=name, close="".join(close))
         found = self._namespace[name]
         home = str(getattr(found, "__module__", ""))
         if name not in self._allowed and home.split(".")[0] == "torch":
@@ -75,6 +76,10 @@ class Subject:
         if not callable(found):
             raise Unusable("not_callable", export=name, kind=type(found).__name__)
         return found
+
+    def raised(self, error: BaseException) -> Raised:
+        """The error as it is observed (see `raised`)."""
+        return raised(error, self.label)
 
     def _own_names(self) -> list[str]:
         return [k for k, v in self._namespace.items() if callable(v) and not k.startswith("_")]
@@ -118,22 +123,30 @@ def load(source: Source, name: str, allowed: Sequence[str] = ()) -> Subject:
     return Subject(module.__dict__, source.filename, allowed)
 
 
-def raised(error: BaseException, filename: str) -> Raised:
+def raised(error: BaseException, filename: str, cells: Mapping[str, int] | None = None) -> Raised:
     """The error as it is observed: with the innermost line of `filename` it passed through, if any.
 
-    Of a notebook it is a line of one of its cells.
+    Of a notebook it is a line of one of its cells: those of that file, or `cells`, the numbers of
+    cells by the name that their code is compiled under.
     Nothing that the learner's class says about itself is trusted to be what it should be.
     """
+
+    def cell(code: object) -> int | None:
+        number = cells.get(str(code)) if cells else None
+        return cell_of(str(code), filename) if number is None else number
+
+    def is_own(code: object) -> bool:
+        return isinstance(code, str) and (code == filename or cell(code) is not None)
+
     kind = _clean(type.__dict__["__name__"].__get__(type(error)), 200)
-    if isinstance(error, SyntaxError) and _is_own(error.filename, filename):
+    if isinstance(error, SyntaxError) and is_own(error.filename):
         line = error.lineno if isinstance(error.lineno, int) else None
         code = _clean(error.text, 200).strip()
-        cell = cell_of(str(error.filename), filename)
-        return Raised(kind, _clean(error.msg, 1000), line, code, cell=cell)
+        return Raised(kind, _clean(error.msg, 1000), line, code, cell=cell(error.filename))
     message = _text_of(error)
     frame, step = None, error.__traceback__
     while step is not None:
-        if _is_own(step.tb_frame.f_code.co_filename, filename):
+        if is_own(step.tb_frame.f_code.co_filename):
             frame = step
         step = step.tb_next
     if frame is None:
@@ -141,12 +154,7 @@ def raised(error: BaseException, filename: str) -> Raised:
     home = frame.tb_frame.f_code.co_filename
     code = _clean(linecache.getline(home, frame.tb_lineno).strip(), 200)
     function = _clean(frame.tb_frame.f_code.co_name, 200)
-    return Raised(kind, message, frame.tb_lineno, code, function, cell_of(home, filename))
-
-
-def _is_own(code: object, filename: str) -> bool:
-    """Whether code of that name is the learner's file, or a cell of it."""
-    return isinstance(code, str) and (code == filename or cell_of(code, filename) is not None)
+    return Raised(kind, message, frame.tb_lineno, code, function, cell(home))
 
 
 def _text_of(error: BaseException) -> str:

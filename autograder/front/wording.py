@@ -51,7 +51,8 @@ def tell(finding: Finding, step: Step, lang: str, *, check: str = "", file: str 
     """
     facts = {"file": file, "message": "", "code": "", **finding.facts}
     if facts.get("cell") is not None:
-        facts["file"] = say("word.cell", lang, file=facts["file"], cell=facts["cell"])
+        where = "word.cell" if facts["file"] else "word.execution"  # no file: a live notebook
+        facts["file"] = say(where, lang, file=facts["file"], cell=facts["cell"])
     if "key" in facts:
         facts["label"] = _label(step, check, str(facts["key"]), lang)
     if finding.text.startswith(_CLAIMED):

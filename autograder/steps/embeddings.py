@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from autograder.core.draw import Draw
 from autograder.core.observation import Value, apart, see
-from autograder.core.subject import Subject, Unusable, raised
+from autograder.core.subject import Subject, Unusable
 from autograder.weights import settle
 from autograder.weights.scalars import in_common
 from autograder.weights.table import probed
@@ -224,7 +224,7 @@ def odd_width(subject: Subject, draw: Draw) -> dict[str, Value]:
         y = see(_encoding(subject, odd, 20)(torch.zeros(1, 20, odd)))
     except Exception as e:
         right = in_float32(_encoding(subject, even, 20)(torch.zeros(1, 20, even)))
-        return {"raised": raised(e, subject.label), "even": right}
+        return {"raised": subject.raised(e), "even": right}
     return {"shape_odd": list(y.shape) if isinstance(y, Tensor) else y}
 
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from autograder.core.draw import Draw
 from autograder.core.observation import Odd, Value, apart, see
-from autograder.core.subject import Subject, Unusable, raised
+from autograder.core.subject import Subject, Unusable
 from autograder.wiring.alike import apart_from_parts, apart_from_visible, slopes_apart
 from autograder.wiring.drops import losses, one_coin, showing
 
@@ -33,7 +33,7 @@ def _or_square(probe: Probe) -> Probe:
         except Unusable:
             raise
         except Exception as e:
-            seen: dict[str, Value] = {"raised": raised(e, subject.label)}
+            seen: dict[str, Value] = {"raised": subject.raised(e)}
         with contextlib.suppress(Exception):
             inputs = (draw.normal(f"square/{name}", 5, 5, 5) for name in ("query", "key", "value"))
             seen["square"] = see(_first(subject.attention(*inputs)))
@@ -113,7 +113,7 @@ def leading_dims(subject: Subject, draw: Draw) -> dict[str, Value]:
     try:
         two = _first(_call(subject, flat))
     except Exception as e:  # what 4-D gave is kept: it tells mistakes apart that end the same here
-        return {**seen, "raised": raised(e, subject.label)}
+        return {**seen, "raised": subject.raised(e)}
     shape = list(two.shape) if isinstance(two, Tensor) else see(two)
     return {**seen, "two_dims": apart_from_parts(alone, [two], 0), "two_shape": shape}
 
