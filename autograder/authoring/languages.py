@@ -21,7 +21,7 @@ Texts = Iterator[tuple[str, Any]]  # where a text stands, and its words by langu
 
 
 def texts_are_in_both(kit: Kit) -> Iterator[Problem]:
-    """Every text of steps, demos, notebooks and front ends is in both languages, holes included."""
+    """Every text (steps, demos, notebooks, front ends) is in both languages, with equal holes."""
     files: list[tuple[str, list[tuple[str, Any]]]] = []
     for step in kit.steps:
         files.append((f"autograder/steps/{step.slug}.toml", list(_of_step(step))))

@@ -19,8 +19,8 @@ class Piece:
 def pieces_of(source: str) -> list[Piece]:
     """Cut the text; the module's docstring is in none of the pieces.
 
-    A definition keeps its decorators, the comments right above it, and whatever stands between it
-    and the definition before; what stands behind the last one stays with that.
+    A definition keeps its decorators, its comments (at its end and right above it, too), and what
+    stands between it and the definition before. What stands behind the last one stays with that.
 
     Raises:
         SyntaxError: the text is not Python.
@@ -33,7 +33,7 @@ def pieces_of(source: str) -> list[Piece]:
         return _kept([Piece("", _joined(lines[at:]))])
     first = _first_line(definitions[0], lines)
     pieces = [Piece("", _joined(lines[at:first]))]
-    begins = [first, *((node.end_lineno or 0) for node in definitions[:-1])]
+    begins = [first, *(_behind(node, lines) for node in definitions[:-1])]
     ends = [*begins[1:], len(lines)]
     for node, begin, end in zip(definitions, begins, ends, strict=True):
         pieces.append(Piece(node.name, _joined(lines[begin:end])))
@@ -46,6 +46,14 @@ def _first_line(node: Definition, lines: list[str]) -> int:
     while first and lines[first - 1].startswith("#"):
         first -= 1
     return first
+
+
+def _behind(node: Definition, lines: list[str]) -> int:
+    """The index of the line after a definition: comments that end its body belong to it."""
+    end = node.end_lineno or 0
+    while end < len(lines) and (not lines[end] or lines[end][0].isspace()):
+        end += 1
+    return end
 
 
 def _joined(lines: list[str]) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.authoring import names
+from autograder.authoring import names, notebooks
 from autograder.authoring.gate import RULES, outcomes
 from autograder.authoring.kit import Kit, Problem
 from autograder.authoring.stubs import stub_of
@@ -56,6 +56,7 @@ def root(tmp_path: Path) -> Path:
     (tmp_path / TESTS).write_text(HONEST, encoding="utf-8")
     (tmp_path / names.RECORD).parent.mkdir(parents=True)
     names.record(tmp_path, Kit(tmp_path).all_steps)
+    notebooks.regenerate(tmp_path, Kit(tmp_path).all_steps)
     return tmp_path
 
 
@@ -194,6 +195,30 @@ def test_a_fault_of_the_kit_is_told_and_hides_no_other_rule(root: Path) -> None:
 def test_a_filled_stub_is_no_problem(root: Path) -> None:
     shutil.copyfile(root / SOLUTION, root / STUB)
     assert found(root, "fresh") == []
+
+
+def test_a_notebook_of_before_is_stale_and_a_filled_one_is_no_problem(root: Path) -> None:
+    edit(SOLUTION, "size: int", "size: float")(root)
+    stale = [
+        ("exercises/step02/step02.ipynb", "stale"),
+        ("exercises/step02/step02.ko.ipynb", "stale"),
+    ]
+    assert [(p.place, p.text) for p in found(root, "notebooks")] == stale
+    edit(stale[0][0], "raise NotImplementedError", "return print")(root)
+    assert [(p.place, p.text) for p in found(root, "notebooks")] == stale[1:]
+    assert list(RULES["notebooks"](Kit(root, (3,)))) == []
+
+
+def test_a_missing_notebook_is_missed(root: Path) -> None:
+    remove("exercises/step02/step02.ko.ipynb")(root)
+    for rule in ("files", "notebooks"):
+        assert [p.place for p in found(root, rule)] == ["exercises/step02/step02.ko.ipynb"]
+
+
+def test_the_words_of_notebooks_are_in_both_languages(root: Path) -> None:
+    add("autograder/authoring/notebook.toml", '[notebook.how]\nen = "Run this cell."\n')(root)
+    (problem,) = found(root, "texts")
+    assert (problem.place, problem.text) == ("autograder/authoring/notebook.toml", "not_in_both")
 
 
 def test_a_kept_backup_and_bytecode_are_not_astray(root: Path) -> None:

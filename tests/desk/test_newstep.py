@@ -42,6 +42,8 @@ def test_a_new_step_passes_the_gate_as_it_is_made(checkout: Path):
         "solutions/step19/gating.py",
         "exercises/step19/gating.py",
         "exercises/step19/README.ko.md",
+        "exercises/step19/step19.ipynb",
+        "exercises/step19/step19.ko.ipynb",
         "autograder/steps/gating.toml",
         "tests/steps/test_gating.py",
     }
@@ -93,4 +95,4 @@ def test_the_rules_about_files_hold_for_the_copy(checkout: Path):
     """So that the test above tells of the new step, and not of the copy."""
     kit = Kit(checkout)
     assert {step.slug for step in kit.all_steps} == {"masks", "feed_forward"}
-    assert not [p for rule in ("files", "fresh", "slugs") for p in RULES[rule](kit)]
+    assert not [p for rule in ("files", "fresh", "notebooks", "slugs") for p in RULES[rule](kit)]
