@@ -24,6 +24,10 @@ TEXTS = {
         "mask": "the last key is hidden from everyone:",
         "mask_kept": "   It gets {hidden:.3f}, and the others share what it had.",
         "mask_lost": "   It still gets {hidden:.3f} somewhere: the mask does not hide it.",
+        "open": "the weights",
+        "hidden": "the weights, the last key hidden from everyone",
+        "down": "query",
+        "across": "key",
     },
     "ko": {
         "shapes": "query {q}, key {k}, value {v} -> 출력 {y}, 가중치 {p}",
@@ -39,6 +43,10 @@ TEXTS = {
         "mask": "마지막 key를 모두에게 가리면:",
         "mask_kept": "   가려진 key의 가중치는 {hidden:.3f}이고, 그 몫은 나머지가 나눠 가져요.",
         "mask_lost": "   가려진 key에 아직 {hidden:.3f}이 남아 있어요. 마스크가 듣지 않네요.",
+        "open": "어텐션 가중치",
+        "hidden": "마지막 key를 모두에게 가린 어텐션 가중치",
+        "down": "query",
+        "across": "key",
     },
 }
 
@@ -85,6 +93,17 @@ def scores_and_weights(step: ModuleType, d_k: int) -> tuple[torch.Tensor, torch.
     key = torch.randn(64, d_k, dtype=torch.float64)
     _, weights = step.attention(query, key, key)
     return query @ key.T, weights
+
+
+def picture(step: ModuleType) -> dict[str, torch.Tensor]:
+    """Return the weights of the same queries and keys, without and with a mask."""
+    fixed = torch.Generator().manual_seed(0)
+    query, key, value = (torch.randn(length, 8, generator=fixed) for length in (4, 5, 5))
+    mask = torch.tensor([True, True, True, True, False])
+    return {
+        "open": step.attention(query, key, value)[1],
+        "hidden": step.attention(query, key, value, mask=mask)[1],
+    }
 
 
 if __name__ == "__main__":

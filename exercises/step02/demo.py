@@ -23,6 +23,9 @@ TEXTS = {
             "{causal} & {padding} -> {both}"
         ),
         "padding_row": "   {pictures}",
+        "who": "who may look at whom (1 = may look)",
+        "down": "who looks",
+        "across": "who is looked at",
     },
     "ko": {
         "mask": "subsequent_mask({size}): {shape}, {dtype}. 행이 보는 쪽, 열이 보이는 쪽이에요:",
@@ -38,6 +41,9 @@ TEXTS = {
             "{causal} & {padding} -> {both}"
         ),
         "padding_row": "   {pictures}",
+        "who": "누가 누구를 볼 수 있나 (1 = 볼 수 있음)",
+        "down": "보는 위치",
+        "across": "보이는 위치",
     },
 }
 
@@ -50,7 +56,7 @@ def show(step: ModuleType, say: Say, options: argparse.Namespace) -> None:
     say("mask", size=size, shape=tuple(mask.shape), dtype=str(mask.dtype).removeprefix("torch."))
     may_look = mask.reshape(size, size) != 0
     for position, row in enumerate(may_look):
-        say("row", position=position, picture=picture(row), seen=int(row.sum()), size=size)
+        say("row", position=position, picture=marks(row), seen=int(row.sum()), size=size)
 
     seen, wanted = int(may_look.sum()), size * (size + 1) // 2
     say("pairs", seen=seen, pairs=size * size)
@@ -76,11 +82,16 @@ def show_padding(mask: torch.Tensor, say: Say) -> None:
     shapes = {"causal": mask, "padding": padding, "both": both}
     say("padding", short=short, **{name: tuple(tensor.shape) for name, tensor in shapes.items()})
     for row in zip(*both, strict=True):
-        say("padding_row", pictures="      ".join(map(picture, row)))
+        say("padding_row", pictures="      ".join(map(marks, row)))
 
 
-def picture(row: torch.Tensor) -> str:
+def marks(row: torch.Tensor) -> str:
     return " ".join("#" if seen else "." for seen in row.tolist())
+
+
+def picture(step: ModuleType) -> dict[str, torch.Tensor]:
+    """Return the mask of a sentence of six words."""
+    return {"who": step.subsequent_mask(6)}
 
 
 if __name__ == "__main__":

@@ -32,6 +32,9 @@ TEXTS = {
         ),
         "products_why": "   The product depends on the distance only, not on the place.",
         "products_differ": "   The first two pairs are equally far apart; these should be equal.",
+        "wave_table": "what is added to each position",
+        "down": "position",
+        "across": "column of the vector",
     },
     "ko": {
         "shapes": "id {ids} -> 벡터 {vectors} -> 위치를 더한 것 {y}",
@@ -51,6 +54,9 @@ TEXTS = {
         ),
         "products_why": "   내적은 위치가 아니라 둘 사이의 거리만 따라가요.",
         "products_differ": "   앞의 두 쌍은 거리가 같으니 내적도 같아야 해요.",
+        "wave_table": "위치마다 더하는 값",
+        "down": "위치",
+        "across": "벡터의 열",
     },
 }
 
@@ -123,6 +129,12 @@ def waves(step: ModuleType, d_model: int, length: int) -> torch.Tensor:
 
 def count(module: nn.Module) -> int:
     return sum(parameter.numel() for parameter in module.parameters() if parameter.requires_grad)
+
+
+@torch.no_grad()
+def picture(step: ModuleType) -> dict[str, torch.Tensor]:
+    """Return the table of positions of a narrow model."""
+    return {"wave_table": waves(step, 64, 50)}
 
 
 if __name__ == "__main__":

@@ -34,6 +34,10 @@ TEXTS = {
         "counted": "   So many predictions count: all but the padding of tgt_y.",
         "miscounted": "   But {wanted} of the ids to be said are no padding.",
         "alone": "without a target, only the source is there: src {src}, src_mask {src_mask}",
+        "behind": "make_std_mask (1 = may look), padding at 4 and 5; their rows are left blank",
+        "between": "the same, padding at 1 and 3, where what comes after could see it",
+        "down": "who looks",
+        "across": "who is looked at",
     },
     "ko": {
         "sources": "원문 {shape}과 볼 수 있는 자리 (패딩 {pad}는 _로 그렸어요):",
@@ -54,6 +58,10 @@ TEXTS = {
         "counted": "   tgt_y에서 패딩을 뺀 것만 예측으로 세요.",
         "miscounted": "   그런데 말해야 할 id 가운데 패딩이 아닌 것은 {wanted}개예요.",
         "alone": "번역문이 없으면 원문만 있어요: src {src}, src_mask {src_mask}",
+        "behind": "make_std_mask (1 = 볼 수 있음), 4와 5가 패딩 (패딩의 행은 비워 두었어요)",
+        "between": "패딩이 1과 3에 있어서 뒤에서 보일 수 있을 때",
+        "down": "보는 위치",
+        "across": "보이는 위치",
     },
 }
 
@@ -63,7 +71,7 @@ def show(step: ModuleType, say: Say, options: argparse.Namespace) -> None:
     say("sources", shape=tuple(batch.src.shape), pad=PAD)
     seen = batch.src_mask.reshape(len(SOURCES), -1)
     for row, its_mask in zip(batch.src, seen, strict=True):
-        say("source", ids=drawn(row), picture=picture(its_mask))
+        say("source", ids=drawn(row), picture=marks(its_mask))
     say("source_mask", **described(batch.src_mask))
 
     shapes = {"whole": TARGETS, "tgt": batch.tgt, "tgt_y": batch.tgt_y}
@@ -89,7 +97,7 @@ def show_target_mask(batch: Any, say: Say) -> None:
     say("target_mask", **described(mask))
     say("numbers", numbers="      ".join(map(drawn, batch.tgt)))
     for rows in zip(*mask, strict=True):
-        say("pictures", pictures="      ".join(map(picture, rows)))
+        say("pictures", pictures="      ".join(map(marks, rows)))
     may_look = mask != 0
     # A padded position may look wherever it likes; nobody reads what comes out of it.
     real = (batch.tgt != PAD).unsqueeze(2)
@@ -110,8 +118,15 @@ def drawn(row: torch.Tensor) -> str:
     return " ".join("_" if number == PAD else str(number) for number in row.tolist())
 
 
-def picture(row: torch.Tensor) -> str:
+def marks(row: torch.Tensor) -> str:
     return " ".join("#" if seen else "." for seen in row.tolist())
+
+
+def picture(step: ModuleType) -> dict[str, torch.Tensor]:
+    """Return the masks of two sentences, the rows of padding blank, since nobody reads them."""
+    sentences = torch.tensor([[0, 5, 8, 6, PAD, PAD], [0, PAD, 9, PAD, 4, 1]])
+    mask = step.make_std_mask(sentences, PAD) * (sentences != PAD).unsqueeze(2)
+    return {"behind": mask[:1], "between": mask[1:]}
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
+import torch
 from torch import nn
 
 from autograder.demo import Say, run
@@ -33,6 +34,10 @@ TEXTS = {
             "(No picture: matplotlib is not here. "
             "pip install 'transformer-by-building[plots]' brings it.)"
         ),
+        "wide": "rate(step, 512, 1.0, 4000)",
+        "narrow": "rate(step, 256, 1.0, 2000)",
+        "down": "learning rate",
+        "across": "step",
     },
     "ko": {
         "rates": "rate(step, {d_model}, 1.0, {warmup}):",
@@ -53,6 +58,10 @@ TEXTS = {
             "(matplotlib이 없어서 그림은 그리지 않았어요. "
             "pip install 'transformer-by-building[plots]'로 설치할 수 있어요.)"
         ),
+        "wide": "rate(step, 512, 1.0, 4000)",
+        "narrow": "rate(step, 256, 1.0, 2000)",
+        "down": "학습률",
+        "across": "step",
     },
 }
 
@@ -133,6 +142,16 @@ def draw(step: ModuleType, say: Say, file: Path) -> None:
     axes.legend()
     figure.savefig(file)
     say("written", file=file)
+
+
+def picture(step: ModuleType) -> dict[str, torch.Tensor]:
+    """Return the curves of a wide model and of a narrow one, from step 0, drawn as step 1."""
+
+    def curve(d_model: int, warmup: int) -> torch.Tensor:
+        steps = (max(number, 1) for number in range(16_001))
+        return torch.tensor([float(step.rate(number, d_model, 1.0, warmup)) for number in steps])
+
+    return {"wide": curve(512, 4000), "narrow": curve(256, 2000)}
 
 
 if __name__ == "__main__":

@@ -32,6 +32,10 @@ TEXTS = {
         "cross_entropy": (
             "smoothing 0.0 against torch's cross-entropy: gradients differ by {difference:.3f}"
         ),
+        "little": "what is wanted with smoothing 0.1",
+        "much": "what is wanted with smoothing 0.4",
+        "down": "row; targets 2, 1, 0, 4",
+        "across": "word; 0 is padding",
     },
     "ko": {
         "wanted": "smoothing {smoothing}: 단어 {size}개에 바라는 확률 (패딩은 단어 {pad}):",
@@ -49,6 +53,10 @@ TEXTS = {
         "only_padding": "패딩만 있는 배치: 손실 {loss:.3f}, 가장 큰 기울기 {gradient:.3f}",
         "without": "패딩 {rows}행을 덧붙일 때 손실의 차이: {difference:.3f}",
         "cross_entropy": ("smoothing 0.0과 torch의 교차 엔트로피, 기울기의 차이: {difference:.3f}"),
+        "little": "smoothing 0.1일 때 바라는 확률",
+        "much": "smoothing 0.4일 때 바라는 확률",
+        "down": "행 (정답 2, 1, 0, 4)",
+        "across": "단어 (0은 패딩)",
     },
 }
 
@@ -143,6 +151,16 @@ def largest(tensor: torch.Tensor) -> float:
 
 def named(values: object) -> dict[str, float]:
     return dict(zip(("first", "second", "third"), values, strict=True))
+
+
+def picture(step: ModuleType) -> dict[str, torch.Tensor]:
+    """Return the distributions that are wanted, a row for each target, read off the gradient."""
+    target = torch.tensor([2, 1, PAD, 4])
+    x = F.log_softmax(torch.randn(4, 5, generator=torch.Generator().manual_seed(0)), dim=-1)
+    return {
+        name: -gradient(step.LabelSmoothing(5, PAD, smoothing), x, target) + 0.0
+        for name, smoothing in (("little", 0.1), ("much", 0.4))
+    }
 
 
 if __name__ == "__main__":

@@ -1,0 +1,1 @@
+"""In a notebook: checks, demos and pictures of the learner's live objects."""

@@ -1,0 +1,185 @@
+"""Pictures of a step: what the learner's code makes, what the reference makes, the difference."""
+
+from __future__ import annotations
+
+import base64
+import importlib
+import re
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.core.compare import kind_of
+from autograder.core.observation import Value, see
+from autograder.core.settings import plain_torch
+from autograder.core.step import Step
+from autograder.desk.trouble import Trouble
+from autograder.front.notebook import drawing
+from autograder.front.notebook.drawing import Panel, Row
+from autograder.front.wording import say
+
+_TOLERANCE = 1e-4  # of the largest number: what checks call equal
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One thing to look at, as the learner's code and the reference have it."""
+
+    key: str
+    mine: Value
+    reference: Tensor
+
+
+def show(
+    demo: ModuleType, step: Step, mine: ModuleType, lang: str, path: Path | None = None
+) -> None:
+    """Show in a notebook what the code of a step makes, beside what the reference makes.
+
+    Where there is nothing to draw, a line says why. Outside IPython nothing is shown.
+
+    Args:
+        demo: the step's demo; its `picture(step)` returns tensors by the names of their captions,
+            of two dimensions for a heat map and of one for a curve. Its texts `down` and `across`
+            name the axes.
+        step: the step.
+        mine: the learner's code, live.
+        lang: "en" or "ko".
+        path: write the picture to this PNG file, too.
+    """
+    try:
+        pairs = _seen(demo, step, mine)
+        whole = _drawn(pairs, demo, lang)
+    except Trouble as trouble:
+        print(say(f"cannot.{trouble.key}", lang, **trouble.facts))
+        return
+    data = drawing.png(whole)
+    if path is not None:
+        path.write_bytes(data)
+    if _in_ipython():
+        from IPython.display import display
+
+        words = _words(_rows(pairs, demo, lang), lang)
+        png = base64.b64encode(data).decode("ascii")
+        about = {"alt": words, "width": drawing.width(whole)}
+        bundle = {"image/png": png, "text/plain": words}
+        display(bundle, raw=True, metadata={"image/png": about})
+
+
+def draw(demo: ModuleType, step: Step, mine: ModuleType, lang: str) -> Any:
+    """The same as a matplotlib `Figure`; in English where no font can write Korean.
+
+    Raises:
+        Trouble: the learner's code is not written or stops, or matplotlib is not installed.
+    """
+    return _drawn(_seen(demo, step, mine), demo, lang)
+
+
+def _drawn(pairs: list[Pair], demo: ModuleType, lang: str) -> Any:
+    spoken = lang if lang != "ko" or drawing.writes_korean() else "en"
+    return drawing.figure(_rows(pairs, demo, spoken))
+
+
+def _seen(demo: ModuleType, step: Step, mine: ModuleType) -> list[Pair]:
+    reference = importlib.import_module(f"transformer_ref.{step.slug}")
+    # Neither picture depends on the learner's settings, and neither draws from their numbers.
+    with plain_torch(), torch.random.fork_rng(devices=[]):
+        own = _of_learner(demo, mine)
+        right = demo.picture(reference)
+    return [Pair(key, own[key], right[key].detach()) for key in right]
+
+
+def _of_learner(demo: ModuleType, mine: ModuleType) -> dict[str, Value]:
+    try:
+        return {key: see(value) for key, value in demo.picture(mine).items()}
+    except NotImplementedError as error:
+        found = re.fullmatch(r"step \d+: (\S+) is not implemented yet", str(error))
+        raise Trouble("picture_unwritten", name=found[1] if found else str(error)) from None
+    except (Exception, SystemExit) as error:
+        facts = {"kind": type(error).__name__, "message": str(error)}
+        raise Trouble("picture_stopped", **facts) from None
+
+
+def _rows(pairs: list[Pair], demo: ModuleType, lang: str) -> list[Row]:
+    texts = demo.TEXTS[lang]
+    return [
+        Row(texts[pair.key], _panels(pair, lang), texts["down"], texts["across"]) for pair in pairs
+    ]
+
+
+def _panels(pair: Pair, lang: str) -> list[Panel]:
+    right = Panel(say("picture.reference", lang), _flat(pair.reference), "")
+    mine = Panel(say("picture.mine", lang), None, "")
+    away = Panel(say("picture.difference", lang), None, "", difference=True)
+    if not isinstance(pair.mine, Tensor):
+        mine = replace(mine, note=say("picture.no_tensor", lang, kind=kind_of(pair.mine)))
+    elif (values := _flat(pair.mine)) is None:
+        mine = replace(mine, note=_shapes(pair, lang, "picture.no_picture"))
+    else:
+        mine = replace(mine, values=values, note=_not_finite(values, lang))
+        if pair.mine.shape != pair.reference.shape:
+            away = replace(away, note=_shapes(pair, lang, "picture.shapes"))
+        elif right.values is not None:
+            away = _difference(away, values, right.values, lang)
+    low, high = _range(mine.values, right.values)
+    return [replace(mine, low=low, high=high), replace(right, low=low, high=high), away]
+
+
+def _difference(panel: Panel, mine: Tensor, right: Tensor, lang: str) -> Panel:
+    away = mine - right
+    finite = away.isfinite()
+    largest = away.where(finite, 0.0).abs().max().item()
+    size = right.abs().max().item()
+    panel = replace(panel, values=away, low=-1.0, high=1.0)
+    if largest > _TOLERANCE * size:
+        note = say("picture.largest", lang, gap=f"{largest:.2g}")
+        return replace(panel, note=note, low=-largest, high=largest)
+    if not finite.all():
+        return replace(panel, note=say("picture.partly", lang))
+    return replace(panel, values=torch.zeros_like(away), note=say("picture.none", lang))
+
+
+def _flat(tensor: Tensor) -> Tensor | None:
+    """The tensor as numbers of one or two dimensions, if leading ones of size 1 are all it has."""
+    while tensor.dim() > 2 and tensor.size(0) == 1:
+        tensor = tensor[0]
+    if not tensor.numel() or tensor.dim() not in (1, 2):
+        return None
+    return tensor.double()
+
+
+def _range(*tensors: Tensor | None) -> tuple[float, float]:
+    """The least and the largest finite number of all of them."""
+    numbers = torch.cat([t[t.isfinite()] for t in tensors if t is not None])
+    if not numbers.numel():
+        return 0.0, 1.0
+    low, high = numbers.min().item(), numbers.max().item()
+    return (low, high) if low < high else (low - 0.5, high + 0.5)
+
+
+def _not_finite(values: Tensor, lang: str) -> str:
+    count = int((~values.isfinite()).sum())
+    return say("picture.not_finite", lang, count=count, total=values.numel()) if count else ""
+
+
+def _shapes(pair: Pair, lang: str, key: str) -> str:
+    assert isinstance(pair.mine, Tensor)
+    return say(key, lang, mine=tuple(pair.mine.shape), reference=tuple(pair.reference.shape))
+
+
+def _words(rows: list[Row], lang: str) -> str:
+    """The picture told to who cannot see it, a line for each row."""
+    lines = []
+    for row in rows:
+        notes = [f"{panel.title}: {panel.note}" for panel in row.panels if panel.note]
+        lines.append(say("picture.told", lang, caption=row.caption, notes="; ".join(notes)))
+    return "\n".join(lines)
+
+
+def _in_ipython() -> bool:
+    loaded = sys.modules.get("IPython")
+    return loaded is not None and loaded.get_ipython() is not None
