@@ -7,6 +7,7 @@ from pathlib import Path
 
 from autograder.core.step import Step
 from autograder.desk.trouble import Trouble
+from autograder.front.classroom.gradebook import opened
 from autograder.front.classroom.students import Student
 
 CONFIG = "nbgrader_config.py"
@@ -25,8 +26,6 @@ def create(folder: Path, steps: Sequence[Step], lang: str, students: Sequence[St
     Raises:
         Trouble: there is something in the folder already, or it cannot be written.
     """
-    from nbgrader.api import Gradebook
-
     from autograder.authoring.notebooks import notebook_of
 
     name = folder.resolve().name
@@ -42,6 +41,6 @@ def create(folder: Path, steps: Sequence[Step], lang: str, students: Sequence[St
         (folder / CONFIG).write_text(config, encoding="utf-8")
     except OSError as e:
         raise Trouble("unwritable", path=folder, reason=e.strerror or str(e)) from None
-    with Gradebook(f"sqlite:///{folder.resolve() / 'gradebook.db'}", name) as gradebook:
+    with opened(f"sqlite:///{folder.resolve() / 'gradebook.db'}", name) as gradebook:
         for student in students:
             gradebook.add_student(student.id, **student.details)

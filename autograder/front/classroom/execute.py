@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from nbformat import NotebookNode
+from nbgrader.converters import Autograde
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import NbGraderPreprocessor
 from nbgrader.utils import is_grade, is_solution
 from traitlets import Bool
 
-from autograder.bulk.submissions import read
 from autograder.core.verdict import Verdict
 from autograder.front.classroom import outputs
 from autograder.front.classroom.calls import Asked, asked_in
@@ -25,7 +24,7 @@ class KitExecute(NbGraderPreprocessor):
     """Grades what was handed in behind walls, and writes what `check` would have said.
 
     No cell of a submission is executed here, and none in a kernel. What counts is the file that
-    was handed in (see `bulk.submissions.read`), not the notebook that nbgrader made of it.
+    was handed in (see `handed_in.read_from`), not the notebook that nbgrader made of it.
     """
 
     without_isolation = Bool(
@@ -38,7 +37,8 @@ class KitExecute(NbGraderPreprocessor):
         """See `nbconvert.preprocessors.Preprocessor`."""
         where = resources["nbgrader"]
         forget(nb)
-        grading = graders(self.without_isolation)
+        converter = self._converter()
+        grading = getattr(converter, "grading", None) or graders(self.without_isolation)
         verdicts: dict[str, Verdict] = {}
         for cell in nb.cells:
             if cell.cell_type != "code":
@@ -47,11 +47,10 @@ class KitExecute(NbGraderPreprocessor):
             if asked:
                 step = asked.step
                 if step.name not in verdicts:
-                    handed_in = read(*_place(self._course(), where), step)
-                    submission = replace(handed_in, name=where["student"])
-                    verdict = grading.verdict(step, submission)
-                    record(nb, step, submission, verdict, grading.tier, asked.lang)
-                    verdicts[step.name] = verdict
+                    place = _place(converter.coursedir, where)
+                    graded = grading.graded(step, place, where["student"])
+                    record(nb, step, graded, grading.tier, asked.lang)
+                    verdicts[step.name] = graded.verdict
                 cell.outputs = _outputs(verdicts[step.name], asked)
             elif is_grade(cell) and not is_solution(cell):
                 name = cell.metadata["nbgrader"]["grade_id"]
@@ -59,11 +58,11 @@ class KitExecute(NbGraderPreprocessor):
                 cell.outputs = outputs.refusal(say("classroom.foreign_cell", choose(), cell=name))
         return nb, resources
 
-    def _course(self) -> CourseDirectory:
+    def _converter(self) -> Autograde:
         owner = self.parent
-        while not isinstance(getattr(owner, "coursedir", None), CourseDirectory):
+        while not isinstance(owner, Autograde):
             owner = owner.parent
-        return owner.coursedir
+        return owner
 
 
 def _is_instructors(cell: NotebookNode) -> bool:
@@ -72,12 +71,10 @@ def _is_instructors(cell: NotebookNode) -> bool:
     return bool(told.get("locked")) and not told.get("solution")
 
 
-def _place(course: CourseDirectory, where: dict[str, Any]) -> tuple[Path, str]:
-    """The folder that holds what one student has handed in for an assignment, and its name."""
-    path = Path(
-        course.format_path(course.submitted_directory, where["student"], where["assignment"])
-    )
-    return path.parent, path.name
+def _place(course: CourseDirectory, where: dict[str, Any]) -> Path:
+    """The folder that holds what one student has handed in for an assignment."""
+    submitted = course.submitted_directory
+    return Path(course.format_path(submitted, where["student"], where["assignment"]))
 
 
 def _outputs(verdict: Verdict, asked: Asked) -> list[Any]:

@@ -6,20 +6,21 @@ import atexit
 import secrets
 import threading
 from functools import cache
+from pathlib import Path
 
+from autograder.bulk.coordinator import Graded
 from autograder.bulk.grader import Grader
-from autograder.bulk.submissions import Submission
 from autograder.bulk.waiting import Waiting
 from autograder.core.step import Step
-from autograder.core.verdict import Verdict
 from autograder.desk.trouble import Trouble
+from autograder.front.classroom.handed_in import read_from
 from autograder.wall.tiers import Tier, best
 
 _IDLE_SECONDS = 60.0  # a server that shows Formgrader lives on when all is graded
 
 
 class Graders:
-    """Verdicts on submissions, for whatever step is asked; one at a time.
+    """Verdicts on submissions, for whichever step is asked; one at a time.
 
     Args:
         tier: the walls around learners' code.
@@ -34,14 +35,19 @@ class Graders:
         self._timer: threading.Timer | None = None
         atexit.register(self.close)
 
-    def verdict(self, step: Step, submission: Submission) -> Verdict:
-        """The verdict, as `Grader.verdict` gives it."""
+    def graded(self, step: Step, place: Path, student: str) -> Graded:
+        """The verdict on what a student has handed in (see `read_from`).
+
+        Raises:
+            Broken: no submission's fault.
+        """
+        submission = read_from(place, student, step)
         with self._turn:
             if self._timer:
                 self._timer.cancel()
             grader = self._graders.setdefault(step.name, self._grader(step))
             try:
-                return grader.verdict(submission)
+                return Graded(submission, grader.verdict(submission))
             finally:
                 self._timer = threading.Timer(self.idle, self.close)
                 self._timer.daemon = True

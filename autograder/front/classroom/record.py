@@ -6,11 +6,10 @@ from typing import Any
 
 from nbformat import NotebookNode
 
+from autograder.bulk.coordinator import Graded
 from autograder.bulk.fingerprint import fingerprint
 from autograder.bulk.folder import line_of
-from autograder.bulk.submissions import Submission
 from autograder.core.step import Step
-from autograder.core.verdict import Verdict
 from autograder.front.result import as_object
 from autograder.wall.tiers import Tier
 
@@ -22,10 +21,9 @@ def forget(nb: NotebookNode) -> None:
     nb.metadata.pop(KEY, None)
 
 
-def record(
-    nb: NotebookNode, step: Step, submission: Submission, verdict: Verdict, tier: Tier, lang: str
-) -> None:
+def record(nb: NotebookNode, step: Step, graded: Graded, tier: Tier, lang: str) -> None:
     """Keep the verdict, as a line of results tells it."""
+    submission, verdict = graded.submission, graded.verdict
     made_from = fingerprint(submission, step, verdict.seed, lang)
     line = line_of(as_object(verdict, step, lang), submission, tier, made_from)
     nb.metadata.setdefault(KEY, {})[step.name] = {**line, "lang": lang}

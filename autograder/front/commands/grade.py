@@ -23,6 +23,7 @@ from autograder.front.commands.shared import (
     StepName,
     find_step,
     language,
+    need,
     print_lines,
 )
 from autograder.front.show import near
@@ -34,7 +35,12 @@ if TYPE_CHECKING:
     from autograder.wall.tiers import Tier
 
 Folder = Annotated[
-    Path, typer.Option(metavar="DIR", help="a file or a folder for each student: .py or .ipynb")
+    Path | None,
+    typer.Option(metavar="DIR", help="a file or a folder for each student: .py or .ipynb"),
+]
+Course = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="an nbgrader course: marks go into its gradebook"),
 ]
 Out = Annotated[
     Path | None, typer.Option(metavar="RESULTS", help="where results go, a line of JSON each")
@@ -65,7 +71,8 @@ class _Asked:
 
 def grade(
     step: StepName,
-    folder: Folder,
+    folder: Folder = None,
+    course: Course = None,
     out: Out = None,
     only: Only = None,
     seed: Seed = None,
@@ -73,28 +80,42 @@ def grade(
     without_isolation: Unsafe = False,
     lang: Lang = None,
 ) -> int:
-    """Grade a folder of submissions. However it was interrupted, the same command goes on.
+    """Grade a folder of submissions, or a course. The same command goes on after an interruption.
 
-    Exit status: 0 all are graded, 130 interrupted, 2 nothing could be graded. With --only: 0 when
-    all graded checks passed, 1 not.
+    Exit status: 0 all are graded, 1 some marks could not be written, 130 interrupted, 2 nothing
+    could be graded. With --only: 0 when all graded checks passed, 1 not.
     """
     speech = language(lang)
     found = find_step(step)
-    if not folder.is_dir():
-        raise Trouble("no_folder", path=folder)
-    if out is None and only is None:
+    place = _place(folder, course)
+    if out is None and only is None and course is None:
         raise Trouble("grading_no_out")
+    if course is not None:
+        need("nbgrader", "classroom")
     tier = _tier(without_isolation)
     from autograder.bulk.waiting import Broken, cores
 
-    asked = _Asked(found, folder, tier, jobs or cores(), speech)
+    asked = _Asked(found, place, tier, jobs or cores(), speech)
     try:
-        return _appeal(asked, only, out, seed) if only is not None else _all(asked, out, seed)
+        if only is not None:
+            return _appeal(asked, only, out, seed)
+        return _all(asked, out, seed) if course is None else _course(asked, seed)
     except Broken as e:
         raise Trouble("grading_broken", reason=str(e)) from None
     except KeyboardInterrupt:
         asked.say("stopped")
         return INTERRUPTED
+
+
+def _place(folder: Path | None, course: Path | None) -> Path:
+    """The folder to look for submissions in."""
+    if (folder is None) == (course is None):
+        raise Trouble("grading_no_place")
+    place = folder or course
+    assert place
+    if not place.is_dir():
+        raise Trouble("no_folder", path=place)
+    return place
 
 
 def _tier(without_isolation: bool) -> Tier:
@@ -179,6 +200,37 @@ def _grade(asked: _Asked, names: list[str], results: Results, seed: int) -> int:
             anew += graded is not None
             advance()
     return anew
+
+
+def _course(asked: _Asked, seed: int | None) -> int:
+    """Grade what a course has collected and not graded yet."""
+    from autograder.bulk.waiting import Waiting
+    from autograder.core import engine
+    from autograder.core.task import Task
+    from autograder.front.classroom.assignment import assignment
+
+    with assignment(asked.folder, asked.step) as found:
+        students = found.students()
+        asked.say("course", step=asked.step.name, count=len(students))
+        _say_tier(asked)
+        task = Task.of(asked.step)
+        started = [Waiting(task, asked.tier) for _ in range(min(asked.jobs, len(students)))]
+        engine.start()  # meanwhile: it takes as long
+        from autograder.front.classroom.everyone import grade_everyone
+
+        everyone = grade_everyone(
+            found, students, tier=asked.tier, jobs=asked.jobs, seed=seed, started=started
+        )
+        anew, faults = 0, []
+        with _bar(asked, len(students)) as advance, closing(everyone):
+            for written in everyone:
+                anew += written.verdict is not None
+                faults += [written] if written.fault else []
+                advance()
+    for written in faults:
+        asked.say("unwritten", student=written.student, reason=written.fault)
+    asked.say("course_done", count=len(students) - len(faults), anew=anew, path=near(asked.folder))
+    return NOT_PASSED if faults else PASSED
 
 
 def _drawn(seed: int | None, results: Results) -> int:

@@ -1,0 +1,133 @@
+"""A whole assignment graded: many workers for the verdicts, nbgrader itself for the rest."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from nbgrader.converters import Autograde
+from nbgrader.converters.base import BaseConverter, NbGraderException
+
+from autograder.bulk.coordinator import Graded, grade_all
+from autograder.bulk.submissions import Submission
+from autograder.bulk.waiting import Waiting
+from autograder.core.step import Step
+from autograder.core.verdict import Verdict
+from autograder.front.classroom.assignment import Assignment
+from autograder.front.classroom.handed_in import read_from
+from autograder.wall.tiers import Tier
+
+try:
+    import fcntl
+except ImportError:  # there is none on Windows, where no class can be graded
+    fcntl = None  # type: ignore[assignment]
+
+_LOCK = ".autograder.lock"
+
+
+@dataclass(frozen=True)
+class Written:
+    """A student's marks are in the gradebook; `fault` says why they are not."""
+
+    student: str
+    verdict: Verdict | None = None  # None: they were there already
+    fault: str = ""
+
+
+def grade_everyone(
+    asked: Assignment,
+    students: Sequence[str],
+    *,
+    tier: Tier,
+    jobs: int,
+    seed: int | None = None,
+    started: Sequence[Waiting] = (),
+) -> Generator[Written]:
+    """Grade what these students have handed in, and is not graded yet; in any order.
+
+    What nbgrader does after it has run a notebook is left to nbgrader: scores that a person has
+    given stay, late penalties are the course's, and Formgrader finds all that it looks for.
+
+    Args:
+        asked: the assignment.
+        students: see `Assignment.students`.
+        tier, jobs, started: see `grade_all`.
+        seed: what sizes, inputs and weights are drawn from; None draws one.
+    """
+    seed = secrets.randbelow(2**31) if seed is None else seed
+    present: list[str] = []
+
+    def todo() -> Iterator[Submission]:
+        for student in students:
+            submission = read_from(asked.submitted(student), student, asked.step)
+            if asked.is_graded(student, submission):
+                present.append(student)
+            else:
+                yield submission
+
+    everyone = grade_all(asked.step, todo(), seed=seed, tier=tier, jobs=jobs, started=started)
+    with closing(everyone) as verdicts:
+        for graded in verdicts:
+            yield _write(asked, graded, tier)
+            yield from (Written(present.pop()) for _ in list(present))
+    yield from map(Written, present)
+
+
+def _write(asked: Assignment, graded: Graded, tier: Tier) -> Written:
+    student = graded.submission.name
+    with _alone(Path(asked.course.root)):
+        if asked.is_graded(student, graded.submission):  # another grader was quicker
+            return Written(student)
+        asked.course.student_id = student
+        converter = Known(Ready(graded, tier), asked)
+        try:
+            converter.start()
+        except NbGraderException as e:
+            return Written(student, fault=str(e))
+    return Written(student, graded.verdict)
+
+
+@contextmanager
+def _alone(course: Path) -> Iterator[None]:
+    """Inside, no other grader of the kit writes to the course."""
+    with open(course / _LOCK, "a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A verdict that is known already; as `graders.Graders`."""
+
+    known: Graded
+    tier: Tier
+
+    def graded(self, step: Step, place: Path, student: str) -> Graded:
+        """The verdict, which is on that student's work for that step."""
+        if (self.known.verdict.step, self.known.submission.name) != (step.name, student):
+            raise LookupError(f"no verdict for {step.name}")
+        return self.known
+
+
+class Known(Autograde):
+    """nbgrader's own converter, on one student's submission whose verdict is known."""
+
+    def __init__(self, grading: Ready, asked: Assignment) -> None:
+        super().__init__(coursedir=asked.course, parent=asked.app)
+        self.grading, self.asked = grading, asked
+        self.force = True
+
+    def init_notebooks(self) -> None:
+        """What is to be converted: the notebook, whether it is there or not."""
+        folder = self.asked.submitted(self.grading.known.submission.name)
+        self.assignments = {str(folder): [str(folder / f"{self.asked.step.name}.ipynb")]}
+
+    def convert_single_notebook(self, notebook_filename: str) -> None:
+        """As nbgrader does it, but in one go: what was cleaned is not written and read again."""
+        self.exporter._preprocessors = []
+        for one in (*self.sanitize_preprocessors, *self.autograde_preprocessors):
+            self.exporter.register_preprocessor(one)
+        BaseConverter.convert_single_notebook(self, notebook_filename)

@@ -1,0 +1,30 @@
+"""nbgrader's gradebook, opened: it calls programs of its own, wherever this interpreter lies."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+
+@contextmanager
+def opened(url: str, course: str = "default_course") -> Iterator[Any]:
+    """The `nbgrader.api.Gradebook` at that address; made if there is none."""
+    from nbgrader.api import Gradebook
+
+    with programs_found(), Gradebook(url, course) as gradebook:
+        yield gradebook
+
+
+@contextmanager
+def programs_found() -> Iterator[None]:
+    """Inside, programs that were installed beside this interpreter are found by their names."""
+    before = os.environ.get("PATH", os.defpath)
+    os.environ["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), before))
+    try:
+        yield
+    finally:
+        os.environ["PATH"] = before
