@@ -11,7 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from autograder.core.source import Source
-from autograder.core.step import Step
+from autograder.core.step import Step, kit_file
 from autograder.core.verdict import Finding
 
 SUFFIXES = (".py", ".ipynb")
@@ -97,9 +97,9 @@ def _found(place: int, name: str, step: Step, depth: int = 2) -> tuple[str, byte
     with _opened(name, place) as folder:
         inside = sorted(n for n in os.listdir(folder) if _counts(n))
         folders = [n for n in inside if _is_folder(folder, n)]
-        file = _chosen([n for n in inside if n.endswith(SUFFIXES) and n not in folders], step)
-        if file:
-            return file, _content(folder, file)
+        files = _chosen([n for n in inside if n.endswith(SUFFIXES) and n not in folders], step)
+        if files:
+            return _written(folder, files, step)
         folders = [step.name] if step.name in folders else folders
         if depth > 1 and len(folders) == 1:  # as it was packed
             return _found(folder, folders[0], step, depth - 1)
@@ -110,13 +110,29 @@ def _is_folder(place: int, name: str) -> bool:
     return stat.S_ISDIR(os.lstat(name, dir_fd=place).st_mode)
 
 
-def _chosen(files: list[str], step: Step) -> str | None:
-    """The step's own file, one that holds everything, or the only one; None where there is none."""
-    known = [f"{stem}{s}" for stem in (step.slug, step.name, "transformer") for s in SUFFIXES]
-    named = [name for name in known if name in files]
+def _chosen(files: list[str], step: Step) -> list[str]:
+    """The step's own files and those that hold everything, the likeliest first; or the only one."""
+    stems = (step.slug, step.name, f"{step.name}.ko", "transformer")
+    named = [stem + suffix for stem in stems for suffix in SUFFIXES if stem + suffix in files]
     if len(files) > 1 and not named:
         raise Refused("several", files=files[:5])
-    return next(iter(named or files), None)
+    return named or files
+
+
+def _written(place: int, files: list[str], step: Step) -> tuple[str, bytes]:
+    """The first of the files that holds work, and what is in it; without any, the first."""
+    found = ((file, _content(place, file)) for file in files)
+    first = next(found)
+    if not _as_given(first, step):
+        return first
+    return next((other for other in found if not _as_given(other, step)), first)
+
+
+def _as_given(found: tuple[str, bytes], step: Step) -> bool:
+    """Whether a file is as the kit hands it out: the work is in another one then."""
+    file, data = found
+    given = kit_file("exercises", step.name, file)
+    return given.is_file() and given.read_bytes() == data.replace(b"\r\n", b"\n")
 
 
 def _content(place: int, name: str) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import threading
 import time
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from autograder.bulk.submissions import LARGEST, Submission, names_in, read
 from autograder.core.step import Step, find_step
+from autograder.desk.init import init
 
 
 def one(folder: Path, step: Step, name: str) -> Submission:
@@ -45,6 +47,8 @@ def test_a_file_and_a_folder_are_a_submission_each(tmp_path: Path, step: Step) -
         (["feed_forward.py", "notes.py"], "feed_forward.py"),
         (["helper.py", "transformer.py"], "transformer.py"),
         (["step04.ipynb", "scratch.ipynb"], "step04.ipynb"),
+        (["step04.ko.ipynb", "scratch.ipynb"], "step04.ko.ipynb"),
+        (["step04.ko.ipynb", "step04.ipynb"], "step04.ipynb"),
         (["my work.py", "report.pdf", ".hidden.py"], "my work.py"),
         (["feed_forward.py", "transformer.py"], "feed_forward.py"),
     ],
@@ -56,6 +60,21 @@ def test_in_a_folder_the_file_is_found_by_its_name(
     for file in files:
         (tmp_path / "alice" / file).write_text(f"# {file}")
     assert one(tmp_path, step, "alice").source.text == f"# {chosen}"
+
+
+@pytest.mark.parametrize("written", ["feed_forward.py", "step04.ipynb", "step04.ko.ipynb", ""])
+def test_what_is_as_it_was_given_is_not_chosen_where_there_is_work(
+    tmp_path: Path, step: Step, written: str
+) -> None:
+    """The whole folder of a step, as `autograder init` makes it."""
+    init(tmp_path / "work")
+    alice = tmp_path / "class" / "alice"
+    shutil.copytree(tmp_path / "work" / "exercises" / "step04", alice)
+    if written:
+        (alice / written).write_text("# mine")
+    source = one(tmp_path / "class", step, "alice").source
+    assert source.filename == (written or "feed_forward.py")
+    assert (source.text == "# mine") == bool(written)
 
 
 def test_a_folder_in_the_folder_is_looked_into_once(tmp_path: Path, step: Step) -> None:
