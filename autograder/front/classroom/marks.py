@@ -1,0 +1,61 @@
+"""The marks of a course as lines of results: what was recorded, and the gradebook's last word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from nbgrader.api import MissingEntry
+
+from autograder.core.step import Step, all_steps
+from autograder.desk.trouble import Trouble
+from autograder.front.classroom.assignment import Assignment, assignment
+
+
+def lines_of(course: Path, steps: Sequence[Step] = ()) -> Iterator[dict[str, Any]]:
+    """A line for each student of each of these steps (none: all that the course has graded).
+
+    A line is as `autograder grade` writes it (docs/grading.md), with `score` and `max_score` from
+    the gradebook: marks that a person has given and late penalties are in it. A student who has
+    handed in nothing has `submission`, `step`, and `missing`, which is true.
+
+    Raises:
+        Trouble: there is no course, or no such assignment, or no submission of it is graded.
+    """
+    found = False
+    for step in steps or all_steps():
+        try:
+            with assignment(course, step) as asked:
+                lines = list(_lines(asked))
+        except Trouble as e:
+            if steps or e.key == "no_course":
+                raise
+            continue
+        if steps and all("missing" in line for line in lines):
+            raise Trouble("nothing_graded", step=step.name, path=course)
+        if not all("missing" in line for line in lines):
+            found = True
+            yield from lines
+    if not found:
+        raise Trouble("nothing_graded", step="", path=course)
+
+
+def _lines(asked: Assignment) -> Iterator[dict[str, Any]]:
+    enrolled = {student.id for student in asked.gradebook.students}
+    for student in sorted(enrolled | set(asked.students())):
+        line = asked.line(student)
+        if line is None:
+            yield {"submission": student, "step": asked.step.name, "missing": True}
+        else:
+            yield {**line, **_score(asked, student)}
+
+
+def _score(asked: Assignment, student: str) -> dict[str, float]:
+    try:
+        known = asked.gradebook.find_submission(asked.step.name, student)
+    except MissingEntry:
+        return {}
+    # As `nbgrader export` counts it.
+    score = max(0.0, known.score - known.late_submission_penalty)
+    return {"score": score, "max_score": known.max_score}
