@@ -79,5 +79,5 @@ def _place(course: CourseDirectory, where: dict[str, Any]) -> Path:
 
 def _outputs(verdict: Verdict, asked: Asked) -> list[Any]:
     if asked.check is None:
-        return outputs.of_step(verdict, asked.step, asked.lang)
-    return outputs.of_check(verdict, asked.step, asked.check, asked.lang)
+        return outputs.of_all(verdict, asked.step, asked.lang)
+    return outputs.of_one(verdict, asked.step, asked.check, asked.lang)
