@@ -153,6 +153,27 @@ class Results:
         return os.pread(self._file.fileno(), place.length, place.start)
 
 
+def newest(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The newest line about each submission, and its number; the file is only read.
+
+    What a killed run has left half written is passed over.
+
+    Raises:
+        Foreign: the file holds something else; its argument is the number of the line.
+        OSError: it cannot be read.
+    """
+    found: dict[str, tuple[int, dict[str, Any]]] = {}
+    with open(path, "rb") as file:
+        for number, data in enumerate(file, 1):
+            if not data.endswith(b"\n") and data.startswith(_BEGIN[: len(data)]):
+                break
+            line = _line(data)
+            if line is None:
+                raise Foreign(number)
+            found[line["submission"]] = number, line
+    yield from found.values()
+
+
 _BEGIN = b'{"schema": '
 
 

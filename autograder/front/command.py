@@ -17,6 +17,7 @@ from autograder.front.commands import (
     learning,
     maintaining,
     making,
+    report,
     train,
     translate,
 )
@@ -35,6 +36,7 @@ app.command()(learning.reset)
 app.command("list")(learning.steps)
 app.command()(doctor.doctor)
 app.command()(grade.grade)
+app.command()(report.report)
 app.command()(making.init)
 app.command()(making.assemble)
 app.command()(making.regenerate)
