@@ -5,13 +5,13 @@ model answer or the reference package, and prints what came out of it.
 """
 
 import argparse
-import importlib
 import importlib.util
 import os
 import re
 import sys
 import traceback
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
@@ -28,9 +28,8 @@ COMMON = {
             "Nothing to show yet: {name} is not implemented in {where}.\n"
             "Fill it in and run this again, or look ahead with --against solutions."
         ),
-        "broken": "The demo stopped at an error in {where}: {error}",
+        "broken": "The demo stopped at an error in {where}: line {line}: {error}",
         "outside": "The demo stopped: what {where} computed did not fit. {error}",
-        "at_line": "line {line}: {error}",
         "missing": "The demo cannot find {where}.",
     },
     "ko": {
@@ -39,15 +38,15 @@ COMMON = {
             "아직 보여 줄 것이 없어요. {where}에서 {name} 부분이 구현되지 않았어요.\n"
             "채운 다음 다시 실행하거나, --against solutions로 먼저 구경해 보세요."
         ),
-        "broken": "{where}에서 오류가 나서 데모를 멈췄어요. {error}",
+        "broken": "{where}에서 오류가 나서 데모를 멈췄어요. {line}번째 줄: {error}",
         "outside": "{where}의 계산 결과가 데모와 맞지 않아서 멈췄어요. {error}",
-        "at_line": "{line}번째 줄: {error}",
         "missing": "{where} 파일을 찾을 수 없어요.",
     },
 }
 
 Say = Callable[..., None]
 Show = Callable[[ModuleType, Say, argparse.Namespace], None]
+Place = Callable[[Exception], tuple[str, int | None]]  # whose code, as it is called, and the line
 
 
 def run(demo: str, texts: Mapping[str, Mapping[str, str]], show: Show, **sizes: int | None) -> None:
@@ -66,41 +65,71 @@ def run(demo: str, texts: Mapping[str, Mapping[str, str]], show: Show, **sizes: 
     """
     options = _parse(sizes)
     language = choose_language(options.lang)
-    lines = {**COMMON[language], **texts[language]}
+    say = saying({**COMMON[language], **texts[language]})
+    path = _step_file(Path(demo))
+    if options.against == "solutions":
+        path = _answer_to(path)
+    if options.against != "reference" and not path.is_file():
+        say("missing", where=_shown(path))
+        raise SystemExit(1)
+    reference = f"transformer_ref/{path.name}" if options.against == "reference" else ""
+    where = reference or _shown(path)
+
+    def load() -> ModuleType:
+        module = import_module(f"transformer_ref.{path.stem}") if reference else load_file(path)
+        say("running", where=where)
+        return module
+
+    try:
+        done = perform(load, show, options, say, lambda error: (where, _line_of(error, path)))
+        sys.stdout.flush()
+    except BrokenPipeError:  # who read this has seen enough, as `head` has
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return
+    if not done:
+        raise SystemExit(1)
+
+
+def perform(
+    load: Callable[[], ModuleType],
+    show: Show,
+    options: argparse.Namespace,
+    say: Say,
+    place: Place,
+) -> bool:
+    """Load the code and show it; what stops it in the learner's code is told in a line or two.
+
+    Args:
+        load: gives the module.
+        show, options, say: as in `run`.
+        place: where in the learner's code an error came from.
+
+    Returns:
+        Whether it came to its end.
+    """
+    try:
+        show(load(), say, options)
+        return True
+    except BrokenPipeError:
+        raise
+    except NotImplementedError as error:
+        found = re.fullmatch(r"step \d+: (\S+) is not implemented yet", str(error))
+        name = found[1] if found else printable(str(error))
+        say("unfinished", name=name, where=place(error)[0])
+    except Exception as error:
+        text = printable(f"{type(error).__name__}: {error}")
+        where, line = place(error)
+        say("outside" if line is None else "broken", where=where, line=line, error=text)
+    return False
+
+
+def saying(lines: Mapping[str, str]) -> Say:
+    """Return what prints the line of a name, with its values filled in."""
 
     def say(name: str, /, **values: object) -> None:
         print(lines[name].format(**values))
 
-    path = _step_file(Path(demo))
-    if options.against == "solutions":
-        path = _answer_to(path)
-    where = _shown(path)
-    if not path.is_file():
-        say("missing", where=where)
-        raise SystemExit(1)
-    try:
-        if options.against == "reference":
-            where = f"transformer_ref/{path.name}"
-            module = importlib.import_module(f"transformer_ref.{path.stem}")
-        else:
-            module = _load(path)
-        say("running", where=where)
-        show(module, say, options)
-        sys.stdout.flush()
-    except BrokenPipeError:  # who read this has seen enough, as `head` has
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except NotImplementedError as error:
-        found = re.fullmatch(r"step \d+: (\S+) is not implemented yet", str(error))
-        say("unfinished", name=found[1] if found else printable(str(error)), where=where)
-        raise SystemExit(1) from None
-    except Exception as error:
-        text = printable(f"{type(error).__name__}: {error}")
-        line = _line_of(error, path)
-        if line is None:
-            say("outside", where=where, error=text)
-        else:
-            say("broken", where=where, error=lines["at_line"].format(line=line, error=text))
-        raise SystemExit(1) from None
+    return say
 
 
 def choose_language(wanted: str | None = None) -> str:
@@ -108,6 +137,17 @@ def choose_language(wanted: str | None = None) -> str:
     settings = [wanted, *map(os.environ.get, ("AUTOGRADER_LANG", "LC_ALL", "LC_MESSAGES", "LANG"))]
     chosen = next((setting for setting in settings if setting), "en")
     return next((name for name in LANGUAGES if chosen.lower().startswith(name)), "en")
+
+
+def load_file(path: Path, name: str = "") -> ModuleType:
+    """Execute a file as a module of that name, or of the file's own."""
+    spec = importlib.util.spec_from_file_location(name or path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    # Where dataclasses look for the module of a class.
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
 
 
 def captions() -> list[tuple[str, str]]:
@@ -168,16 +208,6 @@ def _answer_to(path: Path) -> Path:
 def _shown(path: Path) -> str:
     """Return the path as a reader knows it: exercises/step04/feed_forward.py."""
     return "/".join(path.parts[-3:])
-
-
-def _load(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    # Where dataclasses look for the module of a class.
-    sys.modules[path.stem] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 def _line_of(error: Exception, path: Path) -> int | None:

@@ -16,7 +16,7 @@ Style = Literal["title", "good", "bad", "quiet", "plain"]
 
 PRINTED = 4096  # bytes of learners' output that are shown
 
-_MARKS = {"passed": "✓", "failed": "✗", "skipped": "–", "error": "!", "timeout": "…"}
+MARKS = {"passed": "✓", "failed": "✗", "skipped": "–", "error": "!", "timeout": "…"}
 
 
 @dataclass(frozen=True)
@@ -48,20 +48,24 @@ def block(
     shown = [c for c in verdict.checks if only is None or c.check in only]
     told: set[str] = set()
     for check in shown:
-        yield _heading(check, step, lang)
+        yield heading(check, step, lang)
         if details:
-            yield from _told(check, step, lang, verdict.filename, told)
+            why = explained(check, step, lang, verdict.filename, told)
+            yield from (Line(f"         {text}") for text in why)
     if details:
-        for part in (_printed(verdict, lang), _next(verdict, shown, step, lang, again)):
+        for part in (printed(verdict, lang), _next(verdict, shown, step, lang, again)):
             lines = list(part)
             yield from ([Line(""), *lines] if lines else [])
-    yield _sum(verdict, shown, step, lang)
+    yield summed(verdict, shown, step, lang)
 
 
-def _told(
+def explained(
     check: CheckVerdict, step: Step, lang: str, filename: str, told: set[str]
-) -> Iterator[Line]:
-    """What is told about a check, but nothing twice; of a mistake told before its name only."""
+) -> Iterator[str]:
+    """What is told about a check, line by line, but nothing that has been `told` before.
+
+    Of a mistake that has been told its name is.
+    """
     for finding in check.findings:
         text = tell(finding, step, lang, check=check.check, file=_short(filename))
         again = text in told
@@ -71,7 +75,7 @@ def _told(
         if again:
             name = step.misconception(finding.facts["mistake"]).name[lang]
             text = say("mistake_again", lang, name=name)
-        yield from (Line(f"         {line}") for line in text.splitlines())
+        yield from text.splitlines()
 
 
 def message(check: CheckVerdict, step: Step, lang: str, filename: str) -> str:
@@ -103,17 +107,19 @@ def _check(name: str, step: Step) -> Check:
     return next(c for c in step.checks if c.name == name)
 
 
-def _heading(check: CheckVerdict, step: Step, lang: str) -> Line:
+def heading(check: CheckVerdict, step: Step, lang: str) -> Line:
+    """The line of a check: mark, points, title."""
     text = title(check.check, step, lang)
     if check.max_points:
         points = f"{check.points}/{check.max_points}"
         style: Style = "good" if check.state == "passed" else "bad"
-        return Line(f"  {_MARKS[check.state]} {points:>5}  {text}", style)
-    mark = "·" if is_remark(check) else _MARKS["passed" if check.state == "passed" else "skipped"]
+        return Line(f"  {MARKS[check.state]} {points:>5}  {text}", style)
+    mark = "·" if is_remark(check) else MARKS["passed" if check.state == "passed" else "skipped"]
     return Line(f"  {mark} {'':>5}  {text} ({say('show.remark', lang)})", "quiet")
 
 
-def _printed(verdict: Verdict, lang: str) -> Iterator[Line]:
+def printed(verdict: Verdict, lang: str) -> Iterator[Line]:
+    """What the learner's code printed meanwhile; nothing where it printed nothing."""
     lines = escape_lines(verdict.printed, PRINTED)
     if lines:
         yield Line(say("show.printed", lang, limit=PRINTED), "quiet")
@@ -139,18 +145,19 @@ def _next(
     if verdict.passed and len(shown) == len(verdict.checks):
         if own:
             yield Line(say("show.try_diff", lang, step=step.number))
-        yield from _following(step, lang)
+        yield following(step, lang)
 
 
-def _following(step: Step, lang: str) -> Iterator[Line]:
+def following(step: Step, lang: str) -> Line:
+    """What comes after a step that is passed."""
     later = next((s for s in all_steps() if s.number > step.number), None)
     if later:
-        yield Line(say("show.try_next", lang, step=later.name, title=later.title[lang]))
-    else:
-        yield Line(say("show.try_training", lang))
+        return Line(say("show.try_next", lang, step=later.name, title=later.title[lang]))
+    return Line(say("show.try_training", lang))
 
 
-def _sum(verdict: Verdict, shown: list[CheckVerdict], step: Step, lang: str) -> Line:
+def summed(verdict: Verdict, shown: Collection[CheckVerdict], step: Step, lang: str) -> Line:
+    """The last line: the step, and the points of the checks that are shown."""
     points, most = sum(c.points for c in shown), sum(c.max_points for c in shown)
     text = f"{step.name}  {step.title[lang]}  "
     text += say("show.points", lang, points=points, max_points=most)
