@@ -117,7 +117,8 @@ def _composed(step: Step, lang: str, lesson: str, answer: str, solved: bool) -> 
         *(_markdown(f"lesson-{i}", text) for i, text in enumerate(before, start=1)),
         *_code_to_write(answer, stubs.stub_of(answer, step.number), solved),
         _markdown("checks", _words("checks", lang)),
-        _call("overview", _words("overview", lang), "check", step.name, lang=lang),
+        _call("overview", _words("overview", lang), "check", step.name, lang=lang)
+        | _nbgrader("overview", locked=True),
         *(
             _call(
                 f"check_{check.name}", check.title[lang], "check", step.name, check.name, lang=lang
@@ -192,15 +193,15 @@ def _code(id: str, text: str) -> Cell:
     }
 
 
-def _nbgrader(grade_id: str, points: int | None = None) -> Cell:
-    """The metadata of a cell that holds a check, or, without points, that is to be filled in."""
+def _nbgrader(grade_id: str, points: int | None = None, locked: bool = False) -> Cell:
+    """The metadata of a cell that holds a check, is to be left as it is, or is to be filled in."""
     checks = points is not None
     told = {
         "grade": checks,
         "grade_id": grade_id,
-        "locked": checks,
+        "locked": checks or locked,
         "schema_version": 3,
-        "solution": not checks,
+        "solution": not (checks or locked),
         "task": False,
     }
     return {"metadata": {"nbgrader": told | ({"points": points} if checks else {})}}
