@@ -85,10 +85,10 @@ def show(step: ModuleType, say: Say, options: argparse.Namespace) -> None:
 def show_who_hears(encoder: nn.Module, x: torch.Tensor, mask: torch.Tensor, say: Say) -> None:
     say("touched", length=LENGTH, padded=PADDED)
     first, padding = slice(0, 1), slice(LENGTH - PADDED, LENGTH)
-    say("word", heard=picture(who_hears(encoder, x, mask, first)))
+    say("word", heard=marks(who_hears(encoder, x, mask, first)))
     real = who_hears(encoder, x, mask, padding)
-    say("padding", heard=picture(real))
-    say("no_mask", heard=picture(who_hears(encoder, x, None, padding)))
+    say("padding", heard=marks(real))
+    say("no_mask", heard=marks(who_hears(encoder, x, None, padding)))
     say("touched_lost" if real[:-PADDED].any() else "touched_why")
 
 
@@ -102,7 +102,7 @@ def who_hears(
     return difference.amax(dim=(0, 2)) > 1e-4
 
 
-def picture(heard: torch.Tensor) -> str:
+def marks(heard: torch.Tensor) -> str:
     return " ".join("#" if here else "." for here in heard.tolist())
 
 

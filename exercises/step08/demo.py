@@ -101,10 +101,10 @@ def show_target(
         heard = differs(
             decoder(changed, memory, src_mask, tgt_mask), decoder(x, memory, src_mask, tgt_mask)
         )
-        say("word", number=place + 1, heard=picture(heard))
+        say("word", number=place + 1, heard=marks(heard))
         leak = leak or bool(heard[:place].any())
     heard = differs(decoder(changed, memory, src_mask, None), decoder(x, memory, src_mask, None))
-    say("no_mask", number=TARGET, heard=picture(heard))
+    say("no_mask", number=TARGET, heard=marks(heard))
     say("target_lost" if leak else "target_why")
 
 
@@ -121,7 +121,7 @@ def show_source(
     heard = {}
     for name, where in (("first", slice(0, 1)), ("padding", slice(SOURCE - PADDED, SOURCE))):
         heard[name] = differs(decoder(x, nudged(memory, where), src_mask, tgt_mask), y)
-        say(name, heard=picture(heard[name]))
+        say(name, heard=marks(heard[name]))
     if heard["padding"].any():
         say("source_lost")
     else:
@@ -140,7 +140,7 @@ def differs(y: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
     return (y - other).abs().amax(dim=(0, 2)) > 1e-4
 
 
-def picture(heard: torch.Tensor) -> str:
+def marks(heard: torch.Tensor) -> str:
     return " ".join("#" if here else "." for here in heard.tolist())
 
 

@@ -34,7 +34,7 @@ TEXTS = {
         "counted": "   So many predictions count: all but the padding of tgt_y.",
         "miscounted": "   But {wanted} of the ids to be said are no padding.",
         "alone": "without a target, only the source is there: src {src}, src_mask {src_mask}",
-        "behind": "make_std_mask (1 = may look), padding at 4 and 5; their rows are left blank",
+        "behind": "make_std_mask (1 = may look), padding at 4 and 5; their rows are set to 0",
         "between": "the same, padding at 1 and 3, where what comes after could see it",
         "down": "who looks",
         "across": "who is looked at",
@@ -58,7 +58,7 @@ TEXTS = {
         "counted": "   tgt_y에서 패딩을 뺀 것만 예측으로 세요.",
         "miscounted": "   그런데 말해야 할 id 가운데 패딩이 아닌 것은 {wanted}개예요.",
         "alone": "번역문이 없으면 원문만 있어요: src {src}, src_mask {src_mask}",
-        "behind": "make_std_mask (1 = 볼 수 있음), 4와 5가 패딩 (패딩의 행은 비워 두었어요)",
+        "behind": "make_std_mask (1 = 볼 수 있음), 4와 5가 패딩 (패딩의 행은 0으로 채웠어요)",
         "between": "패딩이 1과 3에 있어서 뒤에서 보일 수 있을 때",
         "down": "보는 위치",
         "across": "보이는 위치",
@@ -123,9 +123,11 @@ def marks(row: torch.Tensor) -> str:
 
 
 def picture(step: ModuleType) -> dict[str, torch.Tensor]:
-    """Return the masks of two sentences, the rows of padding blank, since nobody reads them."""
+    """Return the masks of two sentences; nobody reads the rows of padding, so they are made 0."""
     sentences = torch.tensor([[0, 5, 8, 6, PAD, PAD], [0, PAD, 9, PAD, 4, 1]])
-    mask = step.make_std_mask(sentences, PAD) * (sentences != PAD).unsqueeze(2)
+    # Some have it as a part of the class only.
+    make_mask = getattr(step, "make_std_mask", None) or step.Batch.make_std_mask
+    mask = make_mask(sentences, PAD) * (sentences != PAD).unsqueeze(2)
     return {"behind": mask[:1], "between": mask[1:]}
 
 

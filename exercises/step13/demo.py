@@ -1,6 +1,7 @@
 """Demo of step 13: what the loss wants, read off its gradient; and what it thinks of certainty."""
 
 import argparse
+from collections.abc import Callable
 from types import ModuleType
 
 import torch
@@ -61,6 +62,8 @@ TEXTS = {
 }
 
 SIZES = {"size": 5}
+
+Criterion = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 
 def show(step: ModuleType, say: Say, options: argparse.Namespace) -> None:
@@ -135,7 +138,7 @@ def show_padding(criterion: nn.Module, say: Say, size: int) -> None:
     say("only_padding", loss=criterion(more, padding).item(), gradient=largest(alone))
 
 
-def gradient(criterion: nn.Module, x: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+def gradient(criterion: Criterion, x: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
     x = x.clone().requires_grad_()
     criterion(x, target).sum().backward()
     return torch.zeros_like(x) if x.grad is None else x.grad
@@ -154,13 +157,30 @@ def named(values: object) -> dict[str, float]:
 
 
 def picture(step: ModuleType) -> dict[str, torch.Tensor]:
-    """Return the distributions that are wanted, a row for each target, read off the gradient."""
+    """Return the distributions that are wanted, a row for each target."""
     target = torch.tensor([2, 1, PAD, 4])
-    x = F.log_softmax(torch.randn(4, 5, generator=torch.Generator().manual_seed(0)), dim=-1)
     return {
-        name: -gradient(step.LabelSmoothing(5, PAD, smoothing), x, target) + 0.0
-        for name, smoothing in (("little", 0.1), ("much", 0.4))
+        "little": wanted(step.LabelSmoothing(5, PAD, 0.1), target, 5),
+        "much": wanted(step.LabelSmoothing(5, PAD, 0.4), target, 5),
     }
+
+
+def wanted(criterion: nn.Module, target: torch.Tensor, size: int) -> torch.Tensor:
+    """Return (N, size): the distributions, also of a loss that normalizes what it gets once more.
+
+    Where a word has no probability, the loss falls with its logit by what is wanted of it. So each
+    column is read while the model is sure of another word.
+    """
+
+    def loss(logits: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+        return criterion(F.log_softmax(logits, dim=-1), target)
+
+    read = []
+    for word in (0, 1):
+        sure = torch.zeros(len(target), size)
+        sure[:, word] = 30.0
+        read.append(-gradient(loss, sure, target) + 0.0)
+    return torch.cat([read[1][:, :1], read[0][:, 1:]], dim=-1)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ _KOREAN = (
 _WIDTH = 9.6  # inches; a notebook's cell is about as wide
 _DENSITY = 150  # points an inch, so that letters are sharp where pixels are small
 _MANY = 12  # cells beside each other up to which their numbers fit in
-_UNKNOWN = "0.75"  # grey, for what is no finite number
+_UNKNOWN = "0.5"  # grey, for what is no finite number
 
 
 @dataclass(frozen=True)
@@ -67,11 +67,13 @@ def figure(rows: Sequence[Row]) -> Any:
         for part, row in zip(parts, rows, strict=True):
             part.suptitle(row.caption, fontsize=11, fontweight="bold", parse_math=False)
             axes = part.subplots(1, len(row.panels))
-            for number, (one, panel) in enumerate(zip(axes, row.panels, strict=True)):
+            for one, panel in zip(axes, row.panels, strict=True):
                 _draw(one, panel)
-                if panel.values is not None:
-                    one.set_xlabel(row.across)
-                    one.set_ylabel(row.down if number == 0 else "")
+            drawn = [one for one, panel in zip(axes, row.panels, strict=True) if _has(panel)]
+            for one in drawn:
+                one.set_xlabel(row.across)
+            for one in drawn[:1]:
+                one.set_ylabel(row.down)
     return whole
 
 
@@ -98,10 +100,17 @@ def writes_korean() -> bool:
         return _korean_font() is not None
 
 
+def _has(panel: Panel) -> bool:
+    return panel.values is not None
+
+
 def _draw(axes: Any, panel: Panel) -> None:
-    axes.set_title(f"{panel.title}\n{panel.note}".rstrip(), fontsize=10, parse_math=False)
+    words = f"{panel.title}\n{panel.note}" if panel.note else panel.title
+    axes.set_title(words if _has(panel) else panel.title, fontsize=10, parse_math=False)
     if panel.values is None:
         axes.set_axis_off()
+        place = {"ha": "center", "va": "center", "transform": axes.transAxes}
+        axes.text(0.5, 0.5, panel.note, fontsize=10, parse_math=False, **place)
     elif panel.values.dim() == 1:
         _curve(axes, panel, panel.values)
     else:
@@ -132,7 +141,10 @@ def _heat_map(axes: Any, panel: Panel, values: Tensor) -> None:
         axes.set_yticks(range(values.shape[0]))
         _numbers(axes, image, values)
     else:
-        axes.figure.colorbar(image, ax=axes, location="bottom", shrink=0.9, aspect=25)
+        beyond = (values < panel.low) | (values > panel.high)
+        place = {"location": "bottom", "shrink": 0.9, "aspect": 25}
+        ends = "both" if bool(beyond.any()) else "neither"
+        axes.figure.colorbar(image, ax=axes, extend=ends, **place)
 
 
 def _numbers(axes: Any, image: Any, values: Tensor) -> None:
@@ -162,7 +174,7 @@ def _height(row: Row) -> float:
     needed = [down / across * wide for down, across in squares]
     if len(squares) < len(shapes):
         needed.append(2.2)
-    return min(max([1.0, *needed]), 4.0) + 1.3
+    return min(max([1.0, *needed]), 4.0) + 1.5
 
 
 @contextmanager

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import base64
 import importlib
+import math
 import re
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
@@ -21,6 +21,7 @@ from autograder.core.step import Step
 from autograder.desk.trouble import Trouble
 from autograder.front.notebook import drawing
 from autograder.front.notebook.drawing import Panel, Row
+from autograder.front.notebook.here import shell
 from autograder.front.wording import say
 
 _TOLERANCE = 1e-4  # of the largest number: what checks call equal
@@ -60,7 +61,7 @@ def show(
     data = drawing.png(whole)
     if path is not None:
         path.write_bytes(data)
-    if _in_ipython():
+    if shell() is not None:
         from IPython.display import display
 
         words = _words(_rows(pairs, demo, lang), lang)
@@ -77,6 +78,15 @@ def draw(demo: ModuleType, step: Step, mine: ModuleType, lang: str) -> Any:
         Trouble: the learner's code is not written or stops, or matplotlib is not installed.
     """
     return _drawn(_seen(demo, step, mine), demo, lang)
+
+
+def described(demo: ModuleType, step: Step, mine: ModuleType, lang: str) -> str:
+    """The same in words, a line for each row of pictures.
+
+    Raises:
+        Trouble: the learner's code is not written or stops.
+    """
+    return _words(_rows(_seen(demo, step, mine), demo, lang), lang)
 
 
 def _drawn(pairs: list[Pair], demo: ModuleType, lang: str) -> Any:
@@ -112,9 +122,11 @@ def _rows(pairs: list[Pair], demo: ModuleType, lang: str) -> list[Row]:
 
 
 def _panels(pair: Pair, lang: str) -> list[Panel]:
-    right = Panel(say("picture.reference", lang), _flat(pair.reference), "")
+    right = _flat(pair.reference)
+    assert right is not None, f"the reference's {pair.key} cannot be drawn"
+    theirs = Panel(say("picture.reference", lang), right, "")
     mine = Panel(say("picture.mine", lang), None, "")
-    away = Panel(say("picture.difference", lang), None, "", difference=True)
+    away = Panel(say("picture.difference", lang), None, say("picture.alone", lang), difference=True)
     if not isinstance(pair.mine, Tensor):
         mine = replace(mine, note=say("picture.no_tensor", lang, kind=kind_of(pair.mine)))
     elif (values := _flat(pair.mine)) is None:
@@ -123,10 +135,10 @@ def _panels(pair: Pair, lang: str) -> list[Panel]:
         mine = replace(mine, values=values, note=_not_finite(values, lang))
         if pair.mine.shape != pair.reference.shape:
             away = replace(away, note=_shapes(pair, lang, "picture.shapes"))
-        elif right.values is not None:
-            away = _difference(away, values, right.values, lang)
-    low, high = _range(mine.values, right.values)
-    return [replace(mine, low=low, high=high), replace(right, low=low, high=high), away]
+        else:
+            away = _difference(away, values, right, lang)
+    low, high = _scale(mine.values, right)
+    return [replace(mine, low=low, high=high), replace(theirs, low=low, high=high), away]
 
 
 def _difference(panel: Panel, mine: Tensor, right: Tensor, lang: str) -> Panel:
@@ -134,7 +146,7 @@ def _difference(panel: Panel, mine: Tensor, right: Tensor, lang: str) -> Panel:
     finite = away.isfinite()
     largest = away.where(finite, 0.0).abs().max().item()
     size = right.abs().max().item()
-    panel = replace(panel, values=away, low=-1.0, high=1.0)
+    panel = replace(panel, values=away, low=-(size or 1.0), high=size or 1.0)
     if largest > _TOLERANCE * size:
         note = say("picture.largest", lang, gap=f"{largest:.2g}")
         return replace(panel, note=note, low=-largest, high=largest)
@@ -152,12 +164,16 @@ def _flat(tensor: Tensor) -> Tensor | None:
     return tensor.double()
 
 
-def _range(*tensors: Tensor | None) -> tuple[float, float]:
-    """The least and the largest finite number of all of them."""
-    numbers = torch.cat([t[t.isfinite()] for t in tensors if t is not None])
-    if not numbers.numel():
-        return 0.0, 1.0
-    low, high = numbers.min().item(), numbers.max().item()
+def _scale(mine: Tensor | None, right: Tensor) -> tuple[float, float]:
+    """From the least to the largest number of both, as far as the reference stays visible."""
+    low, high = right.min().item(), right.max().item()
+    span = (high - low) or 1.0
+    # A number far out would make all others of a heat map one colour.
+    reach = span if right.dim() == 2 else math.inf
+    known = torch.empty(0) if mine is None else mine[mine.isfinite()]
+    if known.numel():
+        least, most = known.min().item(), known.max().item()
+        low, high = min(low, max(least, low - reach)), max(high, min(most, high + reach))
     return (low, high) if low < high else (low - 0.5, high + 0.5)
 
 
@@ -168,7 +184,8 @@ def _not_finite(values: Tensor, lang: str) -> str:
 
 def _shapes(pair: Pair, lang: str, key: str) -> str:
     assert isinstance(pair.mine, Tensor)
-    return say(key, lang, mine=tuple(pair.mine.shape), reference=tuple(pair.reference.shape))
+    shapes = {"mine": pair.mine.shape, "reference": pair.reference.shape}
+    return say(key, lang, **{name: str(tuple(shape)) for name, shape in shapes.items()})
 
 
 def _words(rows: list[Row], lang: str) -> str:
@@ -178,8 +195,3 @@ def _words(rows: list[Row], lang: str) -> str:
         notes = [f"{panel.title}: {panel.note}" for panel in row.panels if panel.note]
         lines.append(say("picture.told", lang, caption=row.caption, notes="; ".join(notes)))
     return "\n".join(lines)
-
-
-def _in_ipython() -> bool:
-    loaded = sys.modules.get("IPython")
-    return loaded is not None and loaded.get_ipython() is not None
