@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -12,6 +11,8 @@ from autograder.core.verdict import SCHEMA
 from autograder.front.wording import LANGUAGES, texts
 
 STATES = ("passed", "failed", "unwritten", "skipped", "error", "timeout", "absent")
+
+_MOST = 1e9  # points or seconds
 
 _Line = Mapping[str, Any]
 
@@ -171,7 +172,9 @@ def _text(line: _Line, key: str, default: str | None = None) -> str:
 
 def _number(line: _Line, key: str) -> float:
     value = line.get(key)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise Foreign(key)
+    if not abs(value) < _MOST:  # which says so of what is no number, too
         raise Foreign(key)
     return value
 
