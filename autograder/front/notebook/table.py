@@ -11,6 +11,9 @@ from autograder.core.verdict import CheckVerdict, Verdict
 from autograder.front import show
 from autograder.front.wording import say
 
+_PRINTED = 20  # lines of the learner's prints, which come anew with every probe
+_BAR = "  | "
+
 # Colours are JupyterLab's, which change with its theme; others show where there are none.
 _STYLE = """
 .autograder-verdict table.checks { border-collapse: collapse; margin: 0 0 .5em; width: 100%;
@@ -20,18 +23,19 @@ _STYLE = """
 .autograder-verdict table.checks tr, .autograder-verdict table.checks tr:nth-child(even),
 .autograder-verdict table.checks tr:hover { background: none; }
 .autograder-verdict table.checks th, .autograder-verdict table.checks td { text-align: left;
-  vertical-align: top; padding: .35em .8em .35em 0; white-space: normal; font-weight: normal;
-  border: 0; border-bottom: 1px solid var(--jp-border-color2, #8886); }
+  vertical-align: top; padding: .35em 1.2em .35em 0; white-space: normal; font-weight: normal;
+  line-height: 1.45; border: 0; border-bottom: 1px solid var(--jp-border-color2, #8886); }
 .autograder-verdict table.checks thead th { font-size: 90%; opacity: .8; }
 .autograder-verdict table.checks .state, .autograder-verdict table.checks .points {
-  white-space: nowrap; }
+  white-space: nowrap; width: 1%; }
 .autograder-verdict table.checks .points { text-align: right; font-variant-numeric: tabular-nums; }
 .autograder-verdict .passed .state { color: var(--jp-success-color1, #2b8a3e); }
 .autograder-verdict .failed .state, .autograder-verdict .error .state,
 .autograder-verdict .timeout .state { color: var(--jp-error-color1, #d13438); }
 .autograder-verdict .why { white-space: pre-wrap; overflow-wrap: anywhere; margin: .2em 0 0; }
 .autograder-verdict pre { margin: .2em 0 .5em; padding: .4em .6em; white-space: pre-wrap;
-  overflow-wrap: anywhere; border-left: 3px solid var(--jp-border-color1, #8888); }
+  overflow-wrap: anywhere; border-left: 3px solid var(--jp-border-color1, #8888);
+  font-family: var(--jp-code-font-family, monospace); font-size: 93%; line-height: 1.35; }
 .autograder-verdict p { margin: .2em 0; }
 """
 
@@ -52,7 +56,7 @@ class Table:
         for check in self.verdict.checks:
             lines.append(show.heading(check, self.step, self.lang).text)
             lines += [f"         {line}" for line in self._explained(check, told)]
-        blocks = (list(printed(self.verdict, self.lang)), [*self.notes, *self._next()])
+        blocks = (printed(self.verdict, self.lang), [*self.notes, *self._next()])
         for block in blocks:
             lines += ["", *block] if block else []
         return "\n".join([*lines, self._sum()])
@@ -67,16 +71,16 @@ class Table:
             for name in titles
         )
         below = [f"<p>{_safe(line)}</p>" for line in [*self.notes, *self._next()]]
-        about, *prints = [*printed(self.verdict, self.lang)] or [""]
+        about, *prints = printed(self.verdict, self.lang) or [""]
         if prints:
-            lines = "\n".join(line.removeprefix("  | ") for line in prints)
+            lines = "\n".join(line.removeprefix(_BAR) for line in prints)
             below = [f"<p>{_safe(about)}</p>", f"<pre>{_safe(lines)}</pre>", *below]
         return "\n".join(
             [
                 f'<div class="autograder-verdict" lang="{self.lang}">',
                 f"<style>{_STYLE}</style>",
                 '<table class="checks">',
-                f"<caption>{_safe(self._sum())}</caption>",
+                f"<caption>{_safe(self._sum().replace('  ', ' · '))}</caption>",
                 f"<thead><tr>{head}</tr></thead>",
                 f"<tbody>\n{rows}\n</tbody>",
                 "</table>",
@@ -121,15 +125,21 @@ class Table:
 
 
 def of_check(check: CheckVerdict, verdict: Verdict, step: Step, lang: str) -> Iterator[str]:
-    """The lines of one check alone."""
-    yield show.heading(check, step, lang).text.strip()
-    for line in show.explained(check, step, lang, verdict.filename, set()):
-        yield f"    {line}"
+    """The lines of one check alone; where it was not tried, also of the one that tells why."""
+    told: set[str] = set()
+    wanted = [check]
+    if check.state == "skipped":
+        wanted += [c for c in verdict.checks if c.state not in ("passed", "skipped")][:1]
+    for one in wanted:
+        yield " ".join(show.heading(one, step, lang).text.split())
+        lines = show.explained(one, step, lang, verdict.filename, told)
+        yield from (f"    {line}" for line in lines)
 
 
-def printed(verdict: Verdict, lang: str) -> Iterator[str]:
+def printed(verdict: Verdict, lang: str) -> list[str]:
     """What the learner's code printed, after a line that says so; nothing where it did not."""
-    return (line.text for line in show.printed(verdict, lang))
+    lines = [line.text for line in show.printed(verdict, lang)]
+    return lines if len(lines) <= _PRINTED else [*lines[:_PRINTED], f"{_BAR}…"]
 
 
 def _state(check: CheckVerdict) -> str:
