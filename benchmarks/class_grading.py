@@ -1,4 +1,4 @@
-"""How fast a class is graded: `python -m benchmarks.class_grading [--long] [--nbgrader PYTHON]`."""
+"""How fast a class is graded: `python -m benchmarks.class_grading [--long]`."""
 
 from __future__ import annotations
 
@@ -36,25 +36,19 @@ def main() -> None:
     tier = best()
     print(f"{STEP.name}, {JOBS} workers, isolation tier {tier.number} ({tier.name})")
     print("60 % right: the solution and honest variations; 40 % wrong: the catalogue's mistakes")
-    rate = _rate()
+    _rate()
     _scaling((*SIZES, LONG) if asked.long else SIZES)
     _sleeper()
-    if asked.nbgrader:
-        from benchmarks.nbgrader_class import seconds_each
-
-        each = seconds_each(asked.nbgrader, STEP, list(islice(_mix(), 3)))
-        print(f"nbgrader autograde    {1 / each:7.2f} a second   ratio {rate * each:.0f}")
 
 
 def _asked() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--long", action="store_true", help=f"{LONG:,} submissions, too")
-    parser.add_argument("--nbgrader", metavar="PYTHON", help="an interpreter that has nbgrader")
     parser.add_argument("--grade", metavar="DIR", type=Path, help="used by the benchmark itself")
     return parser.parse_args()
 
 
-def _rate() -> float:
+def _rate() -> None:
     """Submissions a second: of the whole command, and once it is under way."""
     took = _graded(CLASS)
     whole = CLASS / took["whole"]
@@ -62,7 +56,6 @@ def _rate() -> float:
     under_way = (CLASS - half) / (took["times"][-1] - took["times"][half - 1])
     print(f"{CLASS} submissions       {whole:7.2f} a second, the command's start included")
     print(f"                      {under_way:7.2f} a second in the second half of them")
-    return whole
 
 
 def _scaling(sizes: tuple[int, ...]) -> None:
@@ -84,7 +77,7 @@ def _sleeper() -> None:
     )
 
 
-def _mix() -> Iterator[str]:
+def mix() -> Iterator[str]:
     """Texts without an end: of five each three right and two wrong, no two the same."""
     solution = STEP.solution.read_text(encoding="utf-8")
     right = cycle([solution, *variations(ROOT, STEP.slug).values()])
@@ -99,7 +92,7 @@ def _graded(count: int, asleep: bool = False) -> dict[str, Any]:
     with TemporaryDirectory() as home:
         folder = Path(home, "class")
         folder.mkdir()
-        for number, text in enumerate(islice(_mix(), count)):
+        for number, text in enumerate(islice(mix(), count)):
             text = ASLEEP if asleep and not number else text
             (folder / f"s{number:05d}.py").write_text(text, encoding="utf-8")
         command = [sys.executable, "-m", __spec__.name, "--grade", str(folder)]

@@ -31,7 +31,7 @@ def create(folder: Path, steps: Sequence[Step], lang: str, students: Sequence[St
     name = folder.resolve().name
     try:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise Trouble("not_empty", path=folder)
+            raise Trouble("course_not_empty", path=folder)
         for step in steps:
             place = folder / "source" / step.name
             place.mkdir(parents=True)
