@@ -306,7 +306,7 @@ def test_control_characters_are_spelt_out() -> None:
 def test_state_and_points_stand_in_words_in_each_cell() -> None:
     text = page(figures_of(small_class()), "en")
     (row,) = re.findall(r"<tr><th[^>]*><a href=\"#step04-student-5\">eve</a>.*?</tr>", text)[:1]
-    assert re.findall(r"<b>(\S+?)</b><small>(.*?)</small>", row) == [
+    assert re.findall(r"<b>(\S+?)</b> <small>(.*?)</small>", row) == [
         ("1/1", "passed"),
         ("2/2", "passed"),
         ("0/3", "wrong"),

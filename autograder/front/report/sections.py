@@ -107,7 +107,7 @@ def _mark(work: Work, column: Column, view: View) -> Html:
     if mark.state == "absent":
         return cell(word, class_="absent")
     points = f"{number(mark.points)}/{number(mark.max_points)}"
-    return cell(element("b", points), word, class_=mark.state)
+    return cell(element("b", points), " ", word, class_=mark.state)
 
 
 # ---------------------------------------------------------------- checks and mistakes
