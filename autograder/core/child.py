@@ -84,7 +84,7 @@ def observations(
                 load(own, f"{REFERENCE}.{slug}")
                 offer(slug, sys.modules[f"{REFERENCE}.{slug}"])
             if isinstance(job.source, Live):
-                subject: Subject = job.source.subject(task.allowed)
+                subject: Subject = job.source.subject(task.given, task.allowed)
             else:
                 subject = load(job.source, task.slug, task.allowed)
         except through:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,9 +25,9 @@ class Live(Source):
     namespace: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
     cells: Mapping[str, int] = field(default_factory=dict, compare=False, repr=False)
 
-    def subject(self, allowed: tuple[str, ...] = ()) -> LiveSubject:
-        """The subject; `allowed` as in `Subject`."""
-        return LiveSubject(self, allowed)
+    def subject(self, given: Collection[str] = (), allowed: Sequence[str] = ()) -> LiveSubject:
+        """The subject: the names in `given` may be the reference's; `allowed` as in `Subject`."""
+        return LiveSubject(self, given, allowed)
 
 
 class LiveSubject(Subject):
@@ -35,18 +35,21 @@ class LiveSubject(Subject):
 
     missing = "not_run"  # its cell may be written, and not have been run
 
-    def __init__(self, live: Live, allowed: tuple[str, ...] = ()) -> None:
+    def __init__(self, live: Live, given: Collection[str], allowed: Sequence[str]) -> None:
         super().__init__(live.namespace, live.filename, allowed)
-        self._cells = live.cells
+        self._cells, self._given = live.cells, given
 
     def __getattr__(self, name: str) -> Any:
         """As for a file; what the reference has in the learner's place is refused as an import is.
 
         Raises:
-            NotGiven: the export is the reference's own. Pieces of earlier steps are no exports.
+            NotGiven: it is the reference's own, and no piece of an earlier step.
         """
         found = super().__getattr__(name)
-        if str(getattr(found, "__module__", "")).split(".")[0] == REFERENCE:
+        if (
+            name not in self._given
+            and str(getattr(found, "__module__", "")).split(".")[0] == REFERENCE
+        ):
             raise NotGiven(f"{REFERENCE}.{name}")
         return found
 
