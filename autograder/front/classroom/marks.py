@@ -17,8 +17,9 @@ def lines_of(course: Path, steps: Sequence[Step] = ()) -> Iterator[dict[str, Any
     """A line for each student of each of these steps (none: all that the course has graded).
 
     A line is as `autograder grade` writes it (docs/grading.md), with `score` and `max_score` from
-    the gradebook: marks that a person has given and late penalties are in it. A student who has
-    handed in nothing has `submission`, `step`, and `missing`, which is true.
+    the gradebook: marks that a person has given and late penalties are in it. Without a verdict it
+    has `submission` and `step`, and one of two that is true: `missing`, when the student has handed
+    in nothing, or `ungraded`.
 
     Raises:
         Trouble: there is no course, or no such assignment, or no submission of it is graded.
@@ -32,23 +33,25 @@ def lines_of(course: Path, steps: Sequence[Step] = ()) -> Iterator[dict[str, Any
             if steps or e.key == "no_course":
                 raise
             continue
-        if steps and all("missing" in line for line in lines):
+        graded = any("checks" in line for line in lines)
+        if steps and not graded:
             raise Trouble("nothing_graded", step=step.name, path=course)
-        if not all("missing" in line for line in lines):
-            found = True
-            yield from lines
+        found = found or graded
+        yield from lines if graded else ()
     if not found:
         raise Trouble("nothing_graded", step="", path=course)
 
 
 def _lines(asked: Assignment) -> Iterator[dict[str, Any]]:
     enrolled = {student.id for student in asked.gradebook.students}
-    for student in sorted(enrolled | set(asked.students())):
+    handed_in = set(asked.students())
+    for student in sorted(enrolled | handed_in):
         line = asked.line(student)
-        if line is None:
-            yield {"submission": student, "step": asked.step.name, "missing": True}
-        else:
+        if line:
             yield {**line, **_score(asked, student)}
+        else:
+            why = "ungraded" if student in handed_in else "missing"
+            yield {"submission": student, "step": asked.step.name, why: True}
 
 
 def _score(asked: Assignment, student: str) -> dict[str, float]:

@@ -66,7 +66,9 @@ def report(
     from autograder.front.report.page import page
     from autograder.front.report.work import nameless
 
-    works = _works(_of_course(course, asked) if course else _of_files(results or ()))
+    lines = list(_of_course(course, asked) if course else _of_files(results or ()))
+    graded = [line for line in lines if "ungraded" not in line[2]]
+    works = _works(graded)
     names = {step.name for step in asked}
     works = [work for work in works if not names or work.step in names]
     if not works:
@@ -77,6 +79,8 @@ def report(
     _write(out, page(figures, speech, anonymous=anonymous))
     facts = {"students": len(figures.totals), "steps": len(figures.steps)}
     print(say("report.made", speech, path=near(out), **facts))
+    if len(graded) < len(lines):
+        print(say("report.ungraded", speech, count=len(lines) - len(graded)))
     return PASSED
 
 
@@ -110,7 +114,7 @@ def _of_files(paths: Iterable[Path]) -> Lines:
             raise Trouble("report_empty", path=path)
 
 
-def _works(lines: Lines) -> list[Work]:
+def _works(lines: Iterable[tuple[Path, int, Mapping[str, Any]]]) -> list[Work]:
     from autograder.front.report.work import Foreign, work_of
 
     found: dict[tuple[str, str], Work] = {}
