@@ -45,7 +45,9 @@ class Graders:
         with self._turn:
             if self._timer:
                 self._timer.cancel()
-            grader = self._graders.setdefault(step.name, self._grader(step))
+            if step.name not in self._graders:
+                self._graders[step.name] = self._grader(step)
+            grader = self._graders[step.name]
             try:
                 return Graded(submission, grader.verdict(submission))
             finally:
