@@ -125,6 +125,7 @@ def work(job: Job, result: int, log: int, limits: Limits, base: int, walls: Sequ
         _limit(limits, base)
         for wall in walls:
             wall()
+        _take_locks()
         _send(result, encode(Observation()))  # all is set up
         for seen in observations(job, through=()):
             _send(result, encode(seen))
@@ -135,6 +136,16 @@ def work(job: Job, result: int, log: int, limits: Limits, base: int, walls: Sequ
         while True:  # the parent's code must not go on here, whatever a signal handler raises
             with suppress(BaseException):
                 leave(code)
+
+
+def _take_locks() -> None:
+    """Take and give back locks of torch's: one that is never free stops the child here.
+
+    If another thread of the parent held it at the fork, nobody will ever give it back. The parent
+    then hears nothing, and forks anew.
+    """
+    torch.default_generator.get_state()
+    torch.ones(2, 2) @ torch.ones(2, 2)
 
 
 def _send(result: int, frame: bytes) -> None:

@@ -46,10 +46,8 @@ class LiveSubject(Subject):
             NotGiven: it is the reference's own, and no piece of an earlier step.
         """
         found = super().__getattr__(name)
-        if (
-            name not in self._given
-            and str(getattr(found, "__module__", "")).split(".")[0] == REFERENCE
-        ):
+        home = str(getattr(found, "__module__", "")).split(".")[0]
+        if home == REFERENCE and name not in self._given:
             raise NotGiven(f"{REFERENCE}.{name}")
         return found
 

@@ -44,6 +44,11 @@ class Seen:
     loading: int = 0
 
 
+# Seconds that a fork of this process has to be set up, try after try: a lock that another thread
+# of this process held at the fork stops it for ever (see `child._take_locks`).
+_TRIES = (0.4, 0.4, 0.8, 0.8, 1.6)
+
+
 def can_fork() -> bool:
     """Whether learners' code can be run in a forked child here."""
     return hasattr(os, "fork")
@@ -74,6 +79,7 @@ def run(
     if in_process or not (start or can_fork()):
         return _here(job)
     limits = limits or Limits()
+    tries = (() if start else _TRIES) + (limits.load,)
     if start is None:
         prepare(job.task)
         start = partial(Forked, walls=walls)
@@ -82,7 +88,7 @@ def run(
     todo = list(job.probes)
     while True:
         part_of_it = replace(job, probes=tuple(todo))
-        part = _Reading(start(part_of_it, limits), part_of_it, limits).seen(deadline)
+        part = _read(start, part_of_it, limits, deadline, tries)
         if seen is None:
             seen = part
         else:
@@ -106,6 +112,18 @@ def run(
             limits = replace(limits, probe=min(limits.probe, (deadline - time.monotonic()) / 2))
 
 
+def _read(start: Start, job: Job, limits: Limits, deadline: float, tries: Sequence[float]) -> Seen:
+    """What came of the job in the first process that could be set up.
+
+    Raises:
+        ChildProcessError: none could.
+    """
+    for patience in tries[:-1]:
+        with contextlib.suppress(ChildProcessError):
+            return _Reading(start(job, limits), job, limits).seen(deadline, patience)
+    return _Reading(start(job, limits), job, limits).seen(deadline, tries[-1])
+
+
 def _here(job: Job) -> Seen:
     with put_back(job.source.filename), contextlib.closing(observations(job)) as results:
         seen = Seen(next(results))
@@ -124,12 +142,16 @@ class _Reading:
         self.printed = bytearray()
         self.result, self.log = process.result, process.log
 
-    def seen(self, deadline: float) -> Seen:
-        """What came of loading and of each probe, up to the first that was lost."""
+    def seen(self, deadline: float, patience: float) -> Seen:
+        """What came of loading and of each probe, up to the first that was lost.
+
+        Raises:
+            ChildProcessError: it was not set up within `patience` seconds.
+        """
         probes: dict[str, Observation | Lost] = {}
         loading = b""
         try:
-            if isinstance(self._next(time.monotonic() + self.limits.load), Lost):
+            if isinstance(self._next(time.monotonic() + patience), Lost):
                 raise ChildProcessError("the process for learners' code could not be set up")
             loaded = self._next(min(deadline, time.monotonic() + self.limits.load))
             if isinstance(loaded, Observation) and loaded.values.keys() - {"raised"}:
