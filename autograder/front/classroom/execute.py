@@ -16,6 +16,7 @@ from autograder.core.verdict import Verdict
 from autograder.front.classroom import outputs
 from autograder.front.classroom.calls import Asked, asked_in
 from autograder.front.classroom.graders import graders
+from autograder.front.classroom.handed_in import drop_linked
 from autograder.front.classroom.record import forget, record
 from autograder.front.wording import choose, say
 
@@ -38,6 +39,9 @@ class KitExecute(NbGraderPreprocessor):
         where = resources["nbgrader"]
         forget(nb)
         converter = self._converter()
+        course = converter.coursedir
+        place = _folder(course, course.submitted_directory, where)
+        drop_linked(place, _folder(course, course.autograded_directory, where))
         grading = getattr(converter, "grading", None) or graders(self.without_isolation)
         verdicts: dict[str, Verdict] = {}
         for cell in nb.cells:
@@ -47,7 +51,6 @@ class KitExecute(NbGraderPreprocessor):
             if asked:
                 step = asked.step
                 if step.name not in verdicts:
-                    place = _place(converter.coursedir, where)
                     graded = grading.graded(step, place, where["student"])
                     record(nb, step, graded, grading.tier, asked.lang)
                     verdicts[step.name] = graded.verdict
@@ -71,10 +74,9 @@ def _is_instructors(cell: NotebookNode) -> bool:
     return bool(told.get("locked")) and not told.get("solution")
 
 
-def _place(course: CourseDirectory, where: dict[str, Any]) -> Path:
-    """The folder that holds what one student has handed in for an assignment."""
-    submitted = course.submitted_directory
-    return Path(course.format_path(submitted, where["student"], where["assignment"]))
+def _folder(course: CourseDirectory, directory: str, where: dict[str, Any]) -> Path:
+    """The folder of one student's assignment in that directory of the course."""
+    return Path(course.format_path(directory, where["student"], where["assignment"]))
 
 
 def _outputs(verdict: Verdict, asked: Asked) -> list[Any]:

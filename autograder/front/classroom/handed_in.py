@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,3 +17,16 @@ def read_from(place: Path, student: str, step: Step) -> Submission:
     nothing but the notebook was released, so who adds the file means it. See `submissions.read`.
     """
     return replace(read(place.parent, place.name, step), name=student)
+
+
+def drop_linked(place: Path, copies: Path) -> None:
+    """Take back what nbgrader has copied out of links: they may lead to the instructor's files.
+
+    Args:
+        place: the folder that holds what was handed in.
+        copies: the folder to which nbgrader copies what is no notebook, and thence to feedback.
+    """
+    for folder, _, files in os.walk(place):
+        for file in (Path(folder, name) for name in files):
+            if file.is_symlink() and file.suffix != ".ipynb":
+                (copies / file.relative_to(place)).unlink(missing_ok=True)
