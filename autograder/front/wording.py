@@ -143,7 +143,8 @@ def _key(finding: Finding) -> str:
         return "unusable.none"
     if key.startswith(_CLAIMED):
         return key if key in texts() else f"{key.split('.')[0]}.other"
-    if finding.facts.get("line", 0) is None or finding.facts.get("where") == []:
+    nowhere = finding.facts.get("line", 0) is None or finding.facts.get("where") == []
+    if nowhere and f"{key}_nowhere" in texts():  # others tell no line
         key += "_nowhere"
     if key == "difference.kind" and finding.facts["seen"] == "None":
         return "difference.none"
