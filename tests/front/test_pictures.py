@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import html
 import importlib
 import random
+import re
 import sys
 from functools import cache
 from pathlib import Path
@@ -247,7 +249,11 @@ def test_in_ipython_the_picture_comes_with_words(tmp_path: Path, monkeypatch: py
         [output] = captured.outputs
     finally:
         shells.InteractiveShell.clear_instance()
-    assert base64.b64decode(output.data["image/png"]).startswith(b"\x89PNG")
-    alt = output.metadata["image/png"]["alt"]
+    shown = output.data["text/html"]
+    picture, alt = re.fullmatch(
+        r'<img src="data:image/png;base64,([^"]+)" alt="([^"]+)" width="\d+">', shown
+    ).groups()
+    assert base64.b64decode(picture).startswith(b"\x89PNG")
+    alt = html.unescape(alt)
     assert alt == output.data["text/plain"]
     assert alt.count("largest difference") == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import importlib
 import math
 import re
@@ -66,9 +67,10 @@ def show(
 
         words = _words(_rows(pairs, demo, lang), lang)
         png = base64.b64encode(data).decode("ascii")
-        about = {"alt": words, "width": drawing.width(whole)}
-        bundle = {"image/png": png, "text/plain": words}
-        display(bundle, raw=True, metadata={"image/png": about})
+        # As HTML, since JupyterLab gives a bare PNG no words for who cannot see it.
+        told = f'alt="{html.escape(words)}" width="{drawing.width(whole)}"'
+        image = f'<img src="data:image/png;base64,{png}" {told}>'
+        display({"text/html": image, "text/plain": words}, raw=True)
 
 
 def draw(demo: ModuleType, step: Step, mine: ModuleType, lang: str) -> Any:
