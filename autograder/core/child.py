@@ -125,7 +125,7 @@ def work(job: Job, result: int, log: int, limits: Limits, base: int, walls: Sequ
         _limit(limits, base)
         for wall in walls:
             wall()
-        _take_locks()
+        take_locks()
         _send(result, encode(Observation()))  # all is set up
         for seen in observations(job, through=()):
             _send(result, encode(seen))
@@ -138,11 +138,12 @@ def work(job: Job, result: int, log: int, limits: Limits, base: int, walls: Sequ
                 leave(code)
 
 
-def _take_locks() -> None:
-    """Take and give back locks of torch's: one that is never free stops the child here.
+def take_locks() -> None:
+    """Take and give back locks of torch's.
 
-    If another thread of the parent held it at the fork, nobody will ever give it back. The parent
-    then hears nothing, and forks anew.
+    In a process that is about to fork: whichever thread held one waits then for the interpreter.
+    In the child: a lock that another thread held at the fork will never be given back, and stops
+    the child here; the parent hears nothing, and forks anew.
     """
     torch.default_generator.get_state()
     torch.ones(2, 2) @ torch.ones(2, 2)

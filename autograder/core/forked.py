@@ -12,7 +12,7 @@ from typing import Protocol
 
 import torch
 
-from autograder.core.child import Job, Limits, Wall, mapped, work
+from autograder.core.child import Job, Limits, Wall, mapped, take_locks, work
 
 
 class Process(Protocol):
@@ -51,6 +51,7 @@ class Forked:
             with warnings.catch_warnings():
                 # Threads of BLAS: the child uses none.
                 warnings.simplefilter("ignore", DeprecationWarning)
+                take_locks()
                 self._pid = os.fork()
             if not self._pid:
                 work(job, result, log, limits, base, walls)

@@ -45,7 +45,7 @@ class Seen:
 
 
 # Seconds that a fork of this process has to be set up, try after try: a lock that another thread
-# of this process held at the fork stops it for ever (see `child._take_locks`).
+# of this process held at the fork stops it for ever (see `child.take_locks`).
 _TRIES = (0.4, 0.4, 0.8, 0.8, 1.6)
 
 
