@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import Any
 
 from nbformat.v4 import new_output
@@ -13,13 +12,11 @@ from autograder.front.notebook.table import Table, of_check
 
 Output = Any  # a NotebookNode
 
-_WIDTH = 90  # characters: nbgrader's feedback cuts longer lines off
-
 
 def of_one(verdict: Verdict, step: Step, name: str, lang: str) -> list[Output]:
     """The outputs of the cell that asks for one check; nbgrader reads the points from them."""
     check = next(c for c in verdict.checks if c.check == name)
-    lines = [part for line in of_check(check, verdict, step, lang) for part in _wrapped(line)]
+    lines = list(of_check(check, verdict, step, lang))
     if not check.points:
         return refusal("\n".join(lines))
     return [
@@ -40,14 +37,3 @@ def refusal(text: str) -> list[Output]:
     """The outputs of a graded cell that earns nothing, and why."""
     lines = text.splitlines()
     return [new_output("error", ename="NotPassed", evalue=lines[0], traceback=lines)]
-
-
-def _wrapped(line: str) -> list[str]:
-    indent = line[: len(line) - len(line.lstrip())]
-    return textwrap.wrap(
-        line.strip(),
-        _WIDTH,
-        initial_indent=indent,
-        subsequent_indent=indent,
-        break_on_hyphens=False,
-    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from autograder.front.wording import say
 
 _PRINTED = 20  # lines of the learner's prints, which come anew with every probe
 _BAR = "  | "
+_WIDTH = 88  # characters: JupyterLab breaks longer lines inside words, nbgrader cuts them off
 
 # Colours are JupyterLab's, which change with its theme; others show where there are none.
 _STYLE = """
@@ -131,9 +133,20 @@ def of_check(check: CheckVerdict, verdict: Verdict, step: Step, lang: str) -> It
     if check.state == "skipped":
         wanted += [c for c in verdict.checks if c.state not in ("passed", "skipped")][:1]
     for one in wanted:
-        yield " ".join(show.heading(one, step, lang).text.split())
-        lines = show.explained(one, step, lang, verdict.filename, told)
-        yield from (f"    {line}" for line in lines)
+        yield from _wrapped(" ".join(show.heading(one, step, lang).text.split()), "")
+        for line in show.explained(one, step, lang, verdict.filename, told):
+            yield from _wrapped(line, "    ")
+
+
+def _wrapped(line: str, indent: str) -> list[str]:
+    inner = indent + line[: len(line) - len(line.lstrip())]
+    return textwrap.wrap(
+        line.strip(),
+        _WIDTH,
+        initial_indent=inner,
+        subsequent_indent=inner,
+        break_on_hyphens=False,
+    )
 
 
 def printed(verdict: Verdict, lang: str) -> list[str]:
