@@ -6,6 +6,7 @@ import contextlib
 import os
 import select
 import signal
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -43,6 +44,16 @@ class Seen:
     printed: str = ""
     loading: int = 0
 
+    def add(self, part: Seen, longest: int) -> None:
+        """What a further process saw; it has loaded the source once more."""
+        self.probes |= part.probes
+        self.printed = (self.printed + part.printed[part.loading :])[:longest]
+
+    def late(self, exports: dict[str, str]) -> set[str]:
+        """The exports of probes that ran out of time."""
+        lost = {n for n, o in self.probes.items() if isinstance(o, Lost) and o.kind == "timeout"}
+        return {exports[name] for name in lost}
+
 
 # Seconds that a fork of this process has to be set up, try after try: a lock that another thread
 # of this process held at the fork stops it for ever (see `child.take_locks`).
@@ -79,7 +90,8 @@ def run(
     if in_process or not (start or can_fork()):
         return _here(job)
     limits = limits or Limits()
-    tries = (() if start else _TRIES) + (limits.load,)
+    alone = start or threading.active_count() == 1
+    tries = (() if alone else _TRIES) + (limits.load,)
     if start is None:
         prepare(job.task)
         start = partial(Forked, walls=walls)
@@ -92,16 +104,11 @@ def run(
         if seen is None:
             seen = part
         else:
-            seen.probes |= part.probes
-            seen.printed = (seen.printed + part.printed[part.loading :])[: limits.printed]
+            seen.add(part, limits.printed)
         if isinstance(part.loaded, Lost) or part.loaded.values:
             lost = part.loaded if isinstance(part.loaded, Lost) else Lost("skipped")
             seen.probes |= {name: lost for name in todo if name not in seen.probes}
-        late = {
-            exports[n]
-            for n, o in seen.probes.items()
-            if isinstance(o, Lost) and o.kind == "timeout"
-        }
+        late = seen.late(exports)
         for name in job.probes:
             if name not in seen.probes and (exports[name] in late or time.monotonic() > deadline):
                 seen.probes[name] = Lost("skipped", "timeout")
