@@ -80,6 +80,7 @@ class Course:
     @classmethod
     def made(cls, root: Path, *words: object) -> Course:
         """A new one; `words` follow `autograder course create DIR`."""
+        root.parent.mkdir(parents=True, exist_ok=True)
         done = call(root.parent, "autograder", "course", "create", root, *words)
         assert done.status == 0, done.said
         return cls(root)
