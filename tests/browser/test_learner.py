@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,21 +23,33 @@ RELU = ("hidden = hidden.relu()", "hidden = hidden")
 SCALE = ("scores = scores / math.sqrt(d_k)", "scores = scores")
 
 
+Open = Callable[[str], Notebook]
+
+
 @pytest.fixture(scope="module")
-def address(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """JupyterLab, in a folder that `autograder init` has made."""
+def desk(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
+    """A folder that `autograder init` has made, and JupyterLab in it."""
     home = tmp_path_factory.mktemp("home")
     folder = tmp_path_factory.mktemp("learner") / "transformer"
     command(f"autograder init {folder}", folder.parent, home)
-    with served(folder, home) as found:
-        yield found
+    with served(folder, home) as address:
+        yield folder, address
+
+
+@pytest.fixture
+def opened(page: Any, desk: tuple[Path, str], request: pytest.FixtureRequest) -> Open:
+    """Open a notebook as it was handed out, whatever other tests do with it."""
+    folder, address = desk
+    own = folder / request.node.name
+    shutil.copytree(folder / "exercises", own)
+    return lambda file: Notebook(page, address, f"{own.name}/{file[:6]}/{file}")
 
 
 def test_a_stub_a_mistake_and_the_right_answer(
-    page: Any, address: str, shoot: Callable[..., None]
+    page: Any, opened: Open, shoot: Callable[..., None]
 ) -> None:
     """The table follows the cell that was run last; a graded cell says the same, in words alone."""
-    book = Notebook(page, address, "exercises/step04/step04.ipynb")
+    book = opened("step04.ipynb")
     stub, overview = book.cell(FEED_FORWARD), book.cell('check("step04")')
     graded = book.cell('check("step04", "output")')
 
@@ -63,9 +77,9 @@ def test_a_stub_a_mistake_and_the_right_answer(
     assert book.run(graded).inner_text().split()[-1] == "3"
 
 
-def test_validate_tells_the_mistake_then_success(page: Any, address: str) -> None:
+def test_validate_tells_the_mistake_then_success(opened: Open) -> None:
     """nbgrader's button runs the notebook as it is saved, in a kernel of its own."""
-    book = Notebook(page, address, "exercises/step04/step04.ipynb")
+    book = opened("step04.ipynb")
     stub = book.cell(FEED_FORWARD)
     book.write(stub, answer("step04", RELU))
     told = book.validate()
@@ -76,9 +90,9 @@ def test_validate_tells_the_mistake_then_success(page: Any, address: str) -> Non
     assert "Success!" in book.validate()
 
 
-def test_in_korean(page: Any, address: str, shoot: Callable[..., None]) -> None:
+def test_in_korean(page: Any, opened: Open, shoot: Callable[..., None]) -> None:
     """The Korean notebook asks for Korean by itself."""
-    book = Notebook(page, address, "exercises/step04/step04.ko.ipynb")
+    book = opened("step04.ko.ipynb")
     stub = book.cell(FEED_FORWARD)
     book.write(stub, answer("step04", RELU))
     book.run(book.cell("from torch import nn"))
@@ -90,10 +104,10 @@ def test_in_korean(page: Any, address: str, shoot: Callable[..., None]) -> None:
     shoot(page, "notebook.ko")
 
 
-def test_pictures(page: Any, address: str, shoot: Callable[..., None]) -> None:
+def test_pictures(page: Any, opened: Open, shoot: Callable[..., None]) -> None:
     """`watch` shows the learner's weights, the reference's, and what is between them."""
     pytest.importorskip("matplotlib")
-    book = Notebook(page, address, "exercises/step01/step01.ipynb")
+    book = opened("step01.ipynb")
     stub = book.cell("def attention(")
     book.write(stub, answer("step01", SCALE))
     book.run(book.cell("import torch"))
@@ -103,5 +117,6 @@ def test_pictures(page: Any, address: str, shoot: Callable[..., None]) -> None:
     told = picture.get_attribute("alt") or ""
     assert picture.evaluate("image => image.complete && image.naturalWidth > 0")
     assert "largest difference" in told
+    page.set_viewport_size({"width": 1200, "height": 850})
     book.scroll(shown)
     shoot(page, "pictures")
