@@ -16,6 +16,8 @@ from pathlib import Path
 from playwright.sync_api import Locator, Page, expect
 
 _SECONDS = 60  # for JupyterLab, a kernel or nbgrader on a busy machine
+expect.set_options(timeout=_SECONDS * 1000)
+
 _SETTINGS = {
     # No question about news, and no look-up of newer versions.
     "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
@@ -102,9 +104,9 @@ class Notebook:
         self.page = page
         page.goto(f"{address}doc/tree/{path}?reset")
         self.cells = page.locator(".jp-Notebook .jp-Cell")
-        expect(self.cells.first).to_be_visible(timeout=_SECONDS * 1000)
+        expect(self.cells.first).to_be_visible()
         ready = page.locator("#jp-main-statusbar").get_by_text(re.compile(r"Python 3 .*\| Idle"))
-        expect(ready.first).to_be_visible(timeout=_SECONDS * 1000)
+        expect(ready.first).to_be_visible()
 
     def cell(self, line: str) -> Locator:
         """The one code cell that has this line."""
@@ -125,8 +127,8 @@ class Notebook:
         # Its first line: in the middle of a long cell there may be nothing to click on.
         cell.locator(".cm-line").first.click()
         self.page.keyboard.press("Shift+Enter")
-        expect(prompt).not_to_have_text(before, timeout=_SECONDS * 1000)
-        expect(prompt).to_have_text(re.compile(r"\[\d+\]:"), timeout=_SECONDS * 1000)
+        expect(prompt).not_to_have_text(before)
+        expect(prompt).to_have_text(re.compile(r"\[\d+\]:"))
         return cell.locator(".jp-Cell-outputArea")
 
     def scroll(self, shown: Locator) -> None:
@@ -137,7 +139,7 @@ class Notebook:
         """Press nbgrader's Validate, which saves first, and close the answer: its text."""
         self.page.locator(".validate-button").click()
         dialog = self.page.locator(".jp-Dialog")
-        expect(dialog).to_be_visible(timeout=_SECONDS * 1000)
+        expect(dialog).to_be_visible()
         text = dialog.inner_text()
         dialog.locator("button.jp-mod-accept").click()
         expect(dialog).to_be_hidden()

@@ -26,7 +26,6 @@ pytestmark = [
     pytest.mark.skipif(not best().number, reason="nothing here keeps strangers' code away"),
 ]
 
-SECONDS = 60
 MISTAKE = "Known mistake: there is no activation between the two layers."
 RIGHT = answer("step04")
 # In the order of their names: what each has written, None where nothing was.
@@ -94,7 +93,7 @@ def press(page: Page, button: Locator) -> str:
     """Press a button of Formgrader's, and close its answer: the words of that."""
     button.click()
     answered = page.locator(".modal.in")
-    expect(answered.locator(".modal-title")).to_be_visible(timeout=SECONDS * 1000)
+    expect(answered.locator(".modal-title")).to_be_visible()
     text = answered.inner_text()
     answered.locator(".modal-footer button").click()
     expect(page.locator(".modal")).to_have_count(0)
@@ -104,11 +103,11 @@ def press(page: Page, button: Locator) -> str:
 def test_the_menu_opens_formgrader(page: Any, course: Course) -> None:
     """JupyterLab's menu leads to the list of assignments, which has the step."""
     page.goto(f"{course.address}lab?reset")
-    page.locator('.lm-MenuBar-itemLabel:has-text("Nbgrader")').click(timeout=SECONDS * 1000)
+    page.locator('.lm-MenuBar-itemLabel:has-text("Nbgrader")').click()
     page.locator('.lm-Menu-item[data-command="nbgrader:open-formgrader"]').click()
     inside = page.frame_locator("iframe[src*='formgrader']")
     listed = inside.locator("#main-table")
-    expect(listed).to_contain_text("step04", timeout=SECONDS * 1000)
+    expect(listed).to_contain_text("step04")
     expect(listed.locator("td.num-submissions")).to_have_text("4")
 
 
@@ -136,7 +135,7 @@ def test_its_buttons_and_pages(page: Any, course: Course, shoot: Callable[..., N
     line = page.locator("#main-table tr").filter(has_text="Pascal")
     expect(line.locator(".score")).to_have_text("7 / 10")
     line.locator("a.name-shown").click()
-    expect(page.locator("body")).to_contain_text(MISTAKE, timeout=SECONDS * 1000)
+    expect(page.locator("body")).to_contain_text(MISTAKE)
     points = page.locator("input.score")
     expect(points).to_have_count(6)
     # Formgrader has its marks as hints: who writes over them gives other ones.
