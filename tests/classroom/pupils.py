@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from codecs import BOM_UTF8
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,7 +67,7 @@ def file(data: bytes) -> HandIn:
 
 
 def put(place: Path, book: Book) -> None:
-    put_bytes(place, json.dumps(book, ensure_ascii=False).encode("utf-8"))
+    put_bytes(place, json.dumps(book).encode())
 
 
 def put_bytes(place: Path, data: bytes) -> None:
@@ -118,6 +119,12 @@ def telling(**facts: object) -> Callable[[Book], None]:
             told(cell).update(facts)
 
     return change
+
+
+def metadata_of(book: Book, value: object) -> None:
+    """Something that is no metadata of nbgrader's, in its place on every check."""
+    for cell in checks(book):
+        cell["metadata"]["nbgrader"] = value
 
 
 def only_checks(book: Book) -> None:
@@ -181,6 +188,27 @@ def linked(place: Path, book: Book) -> None:
     (place / "all").symlink_to(os.path.relpath(source.parent, place))
 
 
+def format_4_2(book: Book) -> None:
+    """As it was before cells had ids; without the checks, which are then added."""
+    without(lambda cell: not is_check(cell))(book)
+    book["nbformat_minor"] = 2
+    for cell in book["cells"]:
+        del cell["id"]
+
+
+def half(book: Book) -> None:
+    """Half a character in a cell: JSON can name it, and no file can hold it."""
+    book["cells"].append(code("'\ud800'") | {"id": "half"})
+
+
+def no_files(place: Path, book: Book) -> None:
+    """What cannot be copied, or never ends, beside an answer."""
+    put(place, answered(book, RIGHT))
+    os.mkfifo(place / "pipe.txt")
+    for name, goal in (("dangling", "nowhere"), ("circle", "circle"), ("endless", "/dev/zero")):
+        (place / name).symlink_to(goal)
+
+
 def beside(text: str, name: str = "feed_forward.py") -> HandIn:
     """A file of Python beside a notebook that is as it was released."""
 
@@ -241,7 +269,7 @@ CLASS: dict[str, Pupil] = {
         "PositionwiseFeedForward",
     ),
     "elsewhere": Pupil(changed(added(code(RIGHT)), None), ALL),
-    "in a check": Pupil(changed(in_a_check, None), NONE, "Not implemented yet"),
+    "in a check": Pupil(changed(in_a_check, None), ALL),
     "gone": Pupil(changed(only_checks, ""), ALL),
     "magic": Pupil(writes(MAGIC), ALL),
     "noisy": Pupil(writes(NOISY), ALL, "&lt;i&gt;noise&lt;/i&gt;"),
@@ -274,10 +302,18 @@ CLASS: dict[str, Pupil] = {
     "own marks": Pupil(changed(own_marks), WITHOUT_OUTPUT),
     "own outputs": Pupil(changed(forged_outputs), WITHOUT_OUTPUT),
     "format 3": Pupil(file(old_format(RIGHT)), ALL),
+    "format 4.2": Pupil(changed(format_4_2, RIGHT), ALL),
+    "BOM": Pupil(
+        lambda place, book: put_bytes(place, BOM_UTF8 + json.dumps(answered(book, RIGHT)).encode()),
+        ALL,
+    ),
+    "half": Pupil(changed(half, RIGHT), ALL),
+    "metadata": Pupil(changed(lambda book: metadata_of(book, [1]), RIGHT), ALL),
     "no notebook": Pupil(file(b"I could not do it."), NONE, "no notebook that can be read"),
     "empty": Pupil(file(b""), NONE, "no notebook that can be read"),
     "broken": Pupil(broken_cells, NONE, "no notebook that can be read"),
     "linked": Pupil(linked, NONE, "link"),
+    "no files": Pupil(no_files, ALL),
     "large": Pupil(changed(large(8), RIGHT), ALL),
     "too large": Pupil(changed(large(21), RIGHT), NONE, "20 MiB"),
     "beside": Pupil(beside(RIGHT), ALL, "feed_forward.py"),

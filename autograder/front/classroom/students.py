@@ -10,7 +10,8 @@ from pathlib import Path
 from autograder.desk.trouble import Trouble
 
 _COLUMNS = ("id", "first_name", "last_name", "email", "lms_user_id")
-_ID = re.compile(r"[^\s/\\*?\[\]+.][^/\\*?\[\]]*")  # it becomes a folder's name, found by a pattern
+# It becomes a folder's name, which nbgrader finds by a pattern.
+_ID = re.compile(r"[^\s/\\*?\[\]+.\0-\x1f][^/\\*?\[\]\0-\x1f]*")
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ def create(
 ) -> int:
     """Make a course: nbgrader's own commands and pages work in it, and grade behind walls."""
     speech = language(lang)
-    chosen = _steps(steps) if steps else list(all_steps())
+    chosen = _steps(steps) if steps is not None else list(all_steps())
     need("nbgrader", "classroom")
     from autograder.front.classroom.course import create as make
     from autograder.front.classroom.students import students_in

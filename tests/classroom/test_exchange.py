@@ -1,0 +1,61 @@
+"""A student and an instructor, with nbgrader's commands as they are typed, and its exchange."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("nbgrader")
+
+from tests.classroom.course import Course, answered, call, read
+from tests.classroom.pupils import ALL, NO_RELU, RIGHT
+
+
+def test_from_release_to_a_mark(released: Course, tmp_path: Path) -> None:
+    course = released.copy(tmp_path / "course")
+    config = course.root / "nbgrader_config.py"
+    exchange = tmp_path / "exchange"
+    exchange.mkdir()
+    exchange.chmod(0o777)
+    config.write_text(config.read_text() + f"\nc.Exchange.root = {str(exchange)!r}\n")
+    name = re.search(r"course_id = '([^']+)'", config.read_text())
+    assert name
+    course.nbgrader("release_assignment", "step04")
+
+    home = tmp_path / "ada"
+    home.mkdir()
+    words = ("step04", "--course", name[1], f"--Exchange.root={exchange}")
+    assert "step04" in call(home, "nbgrader", "list", *words[1:]).said
+    assert call(home, "nbgrader", "fetch_assignment", *words).status == 0
+    notebook = home / "step04" / "step04.ipynb"
+    assert read(notebook) == course.released("step04")
+    notebook.write_text(json.dumps(answered(read(notebook), RIGHT)))
+    done = call(home, "nbgrader", "submit", *words)
+    assert done.status == 0, done.said
+
+    course.nbgrader("collect", "step04")
+    (student,) = [path.name for path in (course.root / "submitted").iterdir()]
+    assert (course.root / "submitted" / student / "step04" / "timestamp.txt").is_file()
+    course.grade("step04")
+    assert course.marks("step04") == {student: ALL}
+    assert "0 of them now" in course.grade("step04")
+
+
+def test_validate_says_what_check_says(released: Course, tmp_path: Path) -> None:
+    book = released.released("step04")
+    places = {name: tmp_path / f"{name}.ipynb" for name in ("right", "wrong", "stub")}
+    places["right"].write_text(json.dumps(answered(book, RIGHT)))
+    places["wrong"].write_text(json.dumps(answered(book, NO_RELU)))
+    places["stub"].write_text(json.dumps(book))
+    said = {
+        name: call(tmp_path, "nbgrader", "validate", path.name).said
+        for name, path in places.items()
+    }
+    assert "Success! Your notebook passes all the tests." in said["right"]
+    assert "no activation between the two layers" in said["wrong"]
+    assert "Not implemented yet" in said["stub"] and "NameError" not in said["stub"]
+    for words in said.values():
+        assert "site-packages" not in words
