@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import torch
+from rich.cells import cell_len
 
 from autograder import check, watch
 from autograder.authoring.stubs import stub_of
@@ -196,6 +197,13 @@ def test_korean_is_spoken_where_it_is_asked_for(place: Place, monkeypatch: pytes
     monkeypatch.setenv("AUTOGRADER_LANG", "ko")
     assert "알려진 실수" in words_of(place, "check(4, 'output')")
     assert "nope 항목은 없어요" in words_of(place, "check(4, 'nope')", CannotCheck)
+
+
+@pytest.mark.parametrize("word", ["word ", "낱말 ", "x" * 300])
+def test_words_in_a_graded_cell_fit_a_page(place: Place, word: str):
+    place(NO_RELU + f"PositionwiseFeedForward.forward = lambda self, x: {{}}[{word * 30!r}]\n")
+    told = words_of(place, "check(4, 'output', lang='ko')").splitlines()
+    assert len(told) > 3 and max(cell_len(line) for line in told) <= 88
 
 
 def test_prints_and_warnings_are_shown_harmless_and_not_on_stderr(place: Place):

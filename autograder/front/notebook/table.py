@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -14,7 +13,7 @@ from autograder.front.wording import say
 
 _PRINTED = 20  # lines of the learner's prints, which come anew with every probe
 _BAR = "  | "
-_WIDTH = 88  # characters: JupyterLab breaks longer lines inside words, nbgrader cuts them off
+_WIDTH = 88  # columns: JupyterLab breaks longer lines inside words, nbgrader cuts them off
 
 # Colours are JupyterLab's, which change with its theme; others show where there are none.
 _STYLE = """
@@ -138,15 +137,13 @@ def of_check(check: CheckVerdict, verdict: Verdict, step: Step, lang: str) -> It
             yield from _wrapped(line, "    ")
 
 
-def _wrapped(line: str, indent: str) -> list[str]:
+def _wrapped(line: str, indent: str) -> Iterator[str]:
+    from rich.console import Console
+    from rich.text import Text
+
     inner = indent + line[: len(line) - len(line.lstrip())]
-    return textwrap.wrap(
-        line.strip(),
-        _WIDTH,
-        initial_indent=inner,
-        subsequent_indent=inner,
-        break_on_hyphens=False,
-    )
+    for part in Text(line.strip()).wrap(Console(), _WIDTH - len(inner)):
+        yield inner + part.plain.rstrip()
 
 
 def printed(verdict: Verdict, lang: str) -> list[str]:
