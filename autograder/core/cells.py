@@ -1,6 +1,7 @@
 """A notebook's code run cell by cell, as Jupyter would, but without a kernel."""
 
 from __future__ import annotations
+import __future__
 
 import ast
 import json
@@ -10,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 SUFFIX = ".ipynb"
@@ -19,7 +20,9 @@ _PYTHON = ("%%time", "%%capture", "%%prun")  # what follows them in the cell is 
 _MAGIC = re.compile(r"(\s*)(?:[%!?].*|[\w.]+\?{1,2}\s*)")
 _TIMED = re.compile(r"(\s*)%time\s+(.+)")
 _TAKEN = re.compile(r"(\s*[\w, ]+=\s*)[%!].*")  # files = !ls
+_DEFINITION = re.compile(r"^(async\s+def|def|class)\s", re.MULTILINE)
 _KIT = "autograder"
+_ANNOTATIONS = __future__.annotations.compiler_flag
 
 
 class NoNotebook(ValueError):
@@ -64,7 +67,7 @@ def run_cells(text: str, name: str, module: ModuleType) -> list[Failure]:
     What stops one does not stop the next.
 
     Magics and shell lines do nothing, nor does what is imported from the kit. Cells that check
-    (those that nbgrader grades) are not run.
+    (those that nbgrader grades, and in which nothing is defined) are not run.
 
     Raises:
         NoNotebook: `text` is none.
@@ -74,9 +77,12 @@ def run_cells(text: str, name: str, module: ModuleType) -> list[Failure]:
     space.update(__name__="__main__", display=print, get_ipython=nothing, __kit__=nothing)
     sys.modules["__main__"] = module
     failures = []
+    future = 0  # what a cell imports from there holds for those below it, too
     for cell in list(code_cells(text)):
         try:
-            exec(_compiled(cell, filename(name, cell.number)), space)
+            code = _compiled(cell, filename(name, cell.number), future)
+            future |= code.co_flags & _ANNOTATIONS
+            exec(code, space)
         except KeyboardInterrupt:
             raise
         except BaseException as e:
@@ -100,24 +106,29 @@ def code_cells(text: str) -> Iterator[Cell]:
             source = cell["source"] if "source" in cell else cell["input"]
             lines = source if isinstance(source, str) else "".join(source)
             number += bool(lines.strip())
-            if lines.strip() and not _checks(cell.get("metadata", {})):
+            if lines.strip() and not _checks(cell.get("metadata", {}), lines):
                 yield Cell(number, lines)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as e:
         raise NoNotebook(f"{type(e).__name__}: {e}"[:200]) from None
 
 
-def _checks(metadata: dict[str, Any]) -> bool:
-    """Whether the cell holds tests, and nothing that the learner is to write."""
+def _checks(metadata: dict[str, Any], text: str) -> bool:
+    """Whether the cell holds tests, and nothing that the learner has written.
+
+    (Who copies such a cell to write an answer into it copies what nbgrader knows of it, too.)
+    """
     told = metadata.get("nbgrader", {})
-    return bool(told.get("grade")) and not told.get("solution")
+    return bool(told.get("grade")) and not told.get("solution") and not _DEFINITION.search(text)
 
 
-def _compiled(cell: Cell, name: str) -> Any:
+def _compiled(cell: Cell, name: str, future: int) -> CodeType:
     text = plain(cell.text)
     lines = text.splitlines(keepends=True)
     linecache.cache[name] = (len(text), None, lines, name)
     tree = _WithoutKit().visit(ast.parse(text, name))
-    return compile(ast.fix_missing_locations(tree), name, "exec", dont_inherit=True)
+    whole = ast.fix_missing_locations(tree)
+    code: CodeType = compile(whole, name, "exec", flags=future, dont_inherit=True)
+    return code
 
 
 def plain(text: str) -> str:

@@ -180,11 +180,12 @@ def broken_cells(place: Path, book: Book) -> None:
 
 
 def linked(place: Path, book: Book) -> None:
-    """Links to the instructor's own."""
+    """Links to the instructor's own, and one to nothing."""
     source = place.parents[2] / "source" / "step04" / "step04.ipynb"
     assert source.is_file()
     for name in ("step04.ipynb", "notes.txt"):
         (place / name).symlink_to(os.path.relpath(source, place))
+    (place / "lost.txt").symlink_to("nowhere")
     (place / "all").symlink_to(os.path.relpath(source.parent, place))
 
 
@@ -202,9 +203,8 @@ def half(book: Book) -> None:
 
 
 def no_files(place: Path, book: Book) -> None:
-    """What cannot be copied, or never ends, beside an answer."""
+    """Links that lead nowhere, round and round, or to what never ends, beside an answer."""
     put(place, answered(book, RIGHT))
-    os.mkfifo(place / "pipe.txt")
     for name, goal in (("dangling", "nowhere"), ("circle", "circle"), ("endless", "/dev/zero")):
         (place / name).symlink_to(goal)
 

@@ -192,3 +192,12 @@ def test_in_this_process_too() -> None:
 def test_main_guards_run_as_in_jupyter(graded: Graded) -> None:
     verdict = graded(book(RIGHT, "if __name__ == '__main__':\n    print('here')"), NAME)
     assert "here" in verdict.printed
+
+
+def test_what_is_imported_from_the_future_holds_for_later_cells(graded: Graded) -> None:
+    later = "from __future__ import annotations"
+    unknown = RIGHT.replace(
+        "def forward(self, ", "def unused(self, x: Unknown): ...\n\n    def forward(self, "
+    )
+    assert graded(book(later, unknown), NAME).points == 10
+    assert graded(book(unknown, later), NAME).points == 0

@@ -16,7 +16,6 @@ from autograder.core.verdict import Verdict
 from autograder.front.classroom import outputs
 from autograder.front.classroom.calls import Asked, asked_in
 from autograder.front.classroom.graders import graders
-from autograder.front.classroom.handed_in import drop_linked
 from autograder.front.classroom.record import forget, record
 from autograder.front.wording import choose, say
 
@@ -41,7 +40,6 @@ class KitExecute(NbGraderPreprocessor):
         converter = self._converter()
         course = converter.coursedir
         place = _folder(course, course.submitted_directory, where)
-        drop_linked(place, _folder(course, course.autograded_directory, where))
         grading = getattr(converter, "grading", None) or graders(self.without_isolation)
         verdicts: dict[str, Verdict] = {}
         for cell in nb.cells:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from stat import S_ISREG
 
 from autograder.bulk.submissions import Submission, read
 from autograder.core.step import Step
@@ -19,14 +21,16 @@ def read_from(place: Path, student: str, step: Step) -> Submission:
     return replace(read(place.parent, place.name, step), name=student)
 
 
-def drop_linked(place: Path, copies: Path) -> None:
-    """Take back what nbgrader has copied out of links: they may lead to the instructor's files.
+def unusual(place: Path) -> Iterator[Path]:
+    """What lies in the folder of a submission and is no file of a student's own.
 
-    Args:
-        place: the folder that holds what was handed in.
-        copies: the folder to which nbgrader copies what is no notebook, and thence to feedback.
+    Links may lead to the instructor's files, to nothing or to what never ends, and what is no file
+    (a pipe, a socket) cannot be copied. The time of submission is nbgrader's to read, as it is.
     """
+    if place.is_symlink():
+        yield place
+        return
     for folder, _, files in os.walk(place):
-        for file in (Path(folder, name) for name in files):
-            if file.is_symlink() and file.suffix != ".ipynb":
-                (copies / file.relative_to(place)).unlink(missing_ok=True)
+        for path in (Path(folder, name) for name in files if name != "timestamp.txt"):
+            if not S_ISREG(path.lstat().st_mode):
+                yield path

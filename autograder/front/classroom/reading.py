@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+from glob import escape
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +16,10 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 
 from autograder.bulk.submissions import Refused, content
 from autograder.core.cells import NoNotebook, code_cells
+from autograder.front.classroom.handed_in import unusual
 
 _SCHEMA = 3  # of nbgrader's metadata
+_WITH_IDS = 5  # since format 4.5 cells have them
 
 
 def handed_in(path: Path) -> NotebookNode:
@@ -25,20 +29,27 @@ def handed_in(path: Path) -> NotebookNode:
     there, nothing of the instructor's gets into what the student is given back.
     """
     try:
-        text = content(path).decode("utf-8")
+        text = content(path).decode("utf-8-sig")
     except (OSError, Refused, UnicodeDecodeError):
         return _stand_in("")
     try:
-        book = nbformat.reads(text, as_version=4)
+        book = nbformat.reads(_written(json.loads(text)), as_version=4)
+        if book.nbformat_minor < _WITH_IDS:  # the instructor's cells have some
+            book = v4.upgrade(book)
         nbformat.validate(book)
     except Exception:  # whatever the format's own code raises on what is none
         return _stand_in(text)
     return book
 
 
+def _written(book: object) -> str:
+    """The JSON, with a "?" for each character that JSON can name and no file can hold."""
+    return json.dumps(book, ensure_ascii=False).encode("utf-8", "replace").decode("utf-8")
+
+
 def _stand_in(text: str) -> NotebookNode:
     try:
-        found = [cell.text for cell in code_cells(text)]
+        found = json.loads(_written([cell.text for cell in code_cells(text)]))
     except NoNotebook:
         found = []
     cells = [v4.new_code_cell(source, id=f"read-{i}") for i, source in enumerate(found)]
@@ -47,6 +58,14 @@ def _stand_in(text: str) -> NotebookNode:
 
 class Exporter(NotebookExporter):
     """nbgrader's reader and writer of notebooks, that nothing handed in stops."""
+
+    def __init__(self, *args: Any, **kw: Any) -> None:
+        """`parent` is nbgrader's converter; it will copy what lies beside the notebooks."""
+        super().__init__(*args, **kw)
+        converter: Any = self.parent
+        left = (path for place in converter.assignments for path in unusual(Path(place)))
+        course = converter.coursedir
+        course.ignore = list(dict.fromkeys([*course.ignore, *(escape(str(p)) for p in left)]))
 
     def from_filename(
         self, filename: str, resources: dict[str, Any] | None = None, **kw: Any
