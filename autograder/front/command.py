@@ -8,6 +8,7 @@ import sys
 import typer
 
 from autograder.desk.trouble import Trouble
+from autograder.front.asked import complaint
 from autograder.front.commands import (
     check,
     course,
@@ -21,7 +22,7 @@ from autograder.front.commands import (
     train,
     translate,
 )
-from autograder.front.commands.shared import NOT_GRADED, PASSED, complaint, language_in
+from autograder.front.commands.shared import NOT_GRADED, PASSED, language_in
 from autograder.front.wording import tell_fault
 
 app = typer.Typer(

@@ -12,14 +12,13 @@ import typer
 from autograder.core.step import Step
 from autograder.desk import marking
 from autograder.desk.trouble import Trouble
+from autograder.front.asked import find_step, language
 from autograder.front.commands.shared import (
     NOT_PASSED,
     PASSED,
     File,
     Lang,
     MaybeStepName,
-    find_step,
-    language,
     own_file,
     print_lines,
 )

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from autograder.front.commands.shared import PASSED, Lang, language
+from autograder.front.asked import language
+from autograder.front.commands.shared import PASSED, Lang
 from autograder.front.show import near
 from autograder.front.wording import Language, say
 

@@ -15,14 +15,13 @@ import typer
 
 from autograder.core.step import Step
 from autograder.desk.trouble import Trouble
+from autograder.front.asked import find_step, language
 from autograder.front.commands.shared import (
     INTERRUPTED,
     NOT_PASSED,
     PASSED,
     Lang,
     StepName,
-    find_step,
-    language,
     need,
     print_lines,
 )

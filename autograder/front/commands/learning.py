@@ -14,14 +14,13 @@ from autograder.desk import marking
 from autograder.desk.reset import reset as write_stub
 from autograder.desk.trouble import Trouble
 from autograder.desk.workspace import read, workspace
+from autograder.front.asked import find_step, language
 from autograder.front.commands.shared import (
     NOT_PASSED,
     PASSED,
     File,
     Lang,
     StepName,
-    find_step,
-    language,
     own_file,
     print_lines,
 )

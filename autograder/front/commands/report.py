@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from autograder.desk.trouble import Trouble
-from autograder.front.commands.shared import PASSED, Lang, find_step, language, need, step_names
+from autograder.front.asked import find_step, language
+from autograder.front.commands.shared import PASSED, Lang, need, step_names
 from autograder.front.show import near
 from autograder.front.wording import say
 

@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from autograder.core.step import NoSuchStep, Step, all_steps
-from autograder.core.step import find_step as _find
+from autograder.core.step import Step, all_steps
 from autograder.desk.trouble import Trouble
 from autograder.desk.workspace import workspace
-from autograder.front.show import near
-from autograder.front.wording import LANGUAGES, Language, choose, say
+from autograder.front.wording import Language, choose
 
 if TYPE_CHECKING:
     from autograder.front.show import Line
@@ -43,13 +41,6 @@ File = Annotated[
 ]
 
 
-def language(lang: str | None) -> Language:
-    """The language to speak (Trouble if there is no such)."""
-    if lang and lang not in LANGUAGES:
-        raise Trouble("language", name=lang)
-    return choose(lang)
-
-
 def language_in(arguments: list[str]) -> Language:
     """The language that a command line asks for, before it is understood."""
     for option, value in zip(arguments, [*arguments[1:], ""], strict=True):
@@ -58,21 +49,6 @@ def language_in(arguments: list[str]) -> Language:
         if option.startswith("--lang="):
             return choose(option.removeprefix("--lang="))
     return choose()
-
-
-def complaint(trouble: Trouble, lang: Language) -> str:
-    """What cannot be done, in words."""
-    facts = {k: near(v) if isinstance(v, Path) else v for k, v in trouble.facts.items()}
-    return say(f"cannot.{trouble.key}", lang, **facts)
-
-
-def find_step(name: str) -> Step:
-    """The step of that name (Trouble if there is none)."""
-    try:
-        return _find(name)
-    except NoSuchStep:
-        known = ", ".join(s.name for s in all_steps())
-        raise Trouble("no_step", name=name, steps=known) from None
 
 
 def need(package: str, extra: str) -> None:

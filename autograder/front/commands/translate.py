@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from autograder.front.commands.shared import PASSED, Lang, complaint, language
+from autograder.front.asked import complaint, language
+from autograder.front.commands.shared import PASSED, Lang
 from autograder.front.commands.train import MaybeWhose
 from autograder.front.show import near
 from autograder.front.wording import escape, say

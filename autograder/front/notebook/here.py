@@ -9,10 +9,9 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from autograder.core.step import NoSuchStep, Step, all_steps
-from autograder.core.step import find_step as _find
 from autograder.desk.trouble import Trouble
-from autograder.front.wording import LANGUAGES, Language, choose, say, tell_fault
+from autograder.front.asked import complaint, language
+from autograder.front.wording import Language, choose, tell_fault
 
 if TYPE_CHECKING:  # it imports torch
     from autograder.core.live import Live
@@ -71,27 +70,12 @@ def in_words(lang: str | None) -> Iterator[Language]:
     """
     speech = choose(lang)
     try:
-        if lang and lang not in LANGUAGES:
-            raise Trouble("language", name=lang)
-        yield speech
+        yield language(lang)
     except InWords:
         raise
     except Trouble as e:
-        raise CannotCheck(say(f"cannot.{e.key}", speech, **e.facts)) from None
+        raise CannotCheck(complaint(e, speech)) from None
     except Exception as e:
         if os.environ.get("AUTOGRADER_DEBUG"):
             raise
         raise CannotCheck(tell_fault(e, speech)) from None
-
-
-def find_step(name: str | int) -> Step:
-    """The step of that name or number.
-
-    Raises:
-        Trouble: there is none.
-    """
-    try:
-        return _find(name)
-    except NoSuchStep:
-        known = ", ".join(step.name for step in all_steps())
-        raise Trouble("no_step", name=str(name), steps=known) from None

@@ -20,6 +20,7 @@ from autograder.core.observation import Value, see
 from autograder.core.settings import plain_torch
 from autograder.core.step import Step
 from autograder.desk.trouble import Trouble
+from autograder.front.asked import complaint
 from autograder.front.notebook import drawing
 from autograder.front.notebook.drawing import Panel, Row
 from autograder.front.notebook.here import shell
@@ -57,7 +58,7 @@ def show(
         pairs = _seen(demo, step, mine)
         whole = _drawn(pairs, demo, lang)
     except Trouble as trouble:
-        print(say(f"cannot.{trouble.key}", lang, **trouble.facts))
+        print(complaint(trouble, lang))
         return
     data = drawing.png(whole)
     if path is not None:
