@@ -64,6 +64,7 @@ def undisturbed() -> Iterator[None]:
     """
     with put_back(""), plain_torch(), torch.autograd.set_detect_anomaly(False):
         warnings.simplefilter("ignore")
+        torch.set_num_threads(1)  # on small tensors others only wait, for long on a busy machine
         if torch.are_deterministic_algorithms_enabled():
             torch.use_deterministic_algorithms(False)
         precision = torch.get_float32_matmul_precision()

@@ -264,6 +264,7 @@ def _set_everything() -> None:
     torch.use_deterministic_algorithms(True, warn_only=True)
     torch.set_float32_matmul_precision("medium")
     torch.autograd.set_detect_anomaly(True)
+    torch.set_num_threads(2)
     warnings.simplefilter("error")
 
 
@@ -297,6 +298,7 @@ def settings():
     torch.use_deterministic_algorithms(False)
     torch.set_float32_matmul_precision("highest")
     torch.autograd.set_detect_anomaly(False)
+    torch.set_num_threads(1)
 
 
 @pytest.mark.parametrize("text", ["check(4)", "check(4, 'output')", "watch(4)"])
