@@ -41,7 +41,7 @@ def by_nbgrader(course: Course) -> None:
 
 
 def by_the_kit(course: Course) -> None:
-    course.grade("step04")
+    course.graded_here("step04")
 
 
 def hand_in(course: Course, *names: str) -> None:
@@ -84,7 +84,7 @@ def late(course: Course) -> dict[str, float | None]:
 
 @pytest.mark.parametrize("graded_again", [by_nbgrader, by_the_kit])
 def test_what_a_person_has_written_stays(course: Course, graded_again: Grading) -> None:
-    course.grade("step04")
+    course.graded_here("step04")
     assert late(course) == {"right": 2, "no_relu": None}
     cell = "(select id from base_cell where name = 'output')"
     update(course, f"update grade set manual_score = 1.5, extra_credit = 2 where cell_id = {cell}")
@@ -106,30 +106,26 @@ def test_what_a_person_has_written_stays(course: Course, graded_again: Grading) 
 
 def test_late_penalties_are_the_courses_own(course: Course, tmp_path: Path) -> None:
     other = course.copy(tmp_path / "other" / "course")
-    course.grade("step04")
+    course.graded_here("step04")
     other.nbgrader("autograde", "step04")
     assert late(course) == late(other) == {"right": 2, "no_relu": None}
+    assert other.graded_here("step04") == 0  # whoever has graded it
     timestamp(course, "right", "12:00:00")
-    assert "1 of them now" in course.grade("step04")
+    assert course.graded_here("step04") == 1
     assert late(course) == {"right": None, "no_relu": None}
 
 
 def test_only_what_has_changed_is_graded_again(course: Course) -> None:
-    assert "2 graded, 2 of them now" in course.grade("step04")
+    assert course.graded_here("step04") == 2
     before = notebooks(course)
-    assert "2 graded, 0 of them now" in course.grade("step04")
+    assert course.graded_here("step04") == 0
     assert notebooks(course) == before
     (course.folder("no_relu", "step04") / "feed_forward.py").write_text(RIGHT)
-    assert "2 graded, 1 of them now" in course.grade("step04")
+    assert course.graded_here("step04") == 1
     assert course.marks("step04") == {"right": ALL, "no_relu": ALL}
     (course.folder("no_relu", "step04") / "feed_forward.py").unlink()
-    assert "1 of them now" in course.grade("step04")
+    assert course.graded_here("step04") == 1
     assert course.marks("step04")["no_relu"] == WITHOUT_OUTPUT
-
-
-def test_what_nbgrader_has_graded_is_not_graded_again(course: Course) -> None:
-    course.nbgrader("autograde", "step04")
-    assert "2 graded, 0 of them now" in course.grade("step04")
 
 
 def notebooks(course: Course) -> dict[str, bytes]:
@@ -185,6 +181,7 @@ def assert_whole(course: Course, points: dict[str, dict[str, int]]) -> None:
         assert course.recorded(name, "step04")["points"] == sum(points[name].values())
 
 
+@pytest.mark.slow
 def test_killed_half_way_the_same_command_goes_on(released: Course, tmp_path: Path) -> None:
     course, points = crowd(released, tmp_path / "course", 8)
     kit = begun(
@@ -197,8 +194,7 @@ def test_killed_half_way_the_same_command_goes_on(released: Course, tmp_path: Pa
     assert kit.wait() == -signal.SIGKILL
     done = len(notebooks(course))
     assert 3 <= done < 8
-    said = course.grade("step04")
-    anew = int(said.split("8 graded, ")[1].split()[0])
+    anew = course.graded_here("step04")
     assert 8 - done <= anew <= 8 - done + 1  # the one that was being written
     assert_whole(course, points)
 
