@@ -15,6 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
+from autograder.authoring.stubs import UNWRITTEN
 from autograder.core.step import kit_file
 from autograder.workshop import corpus
 
@@ -113,7 +114,7 @@ def perform(
     except BrokenPipeError:
         raise
     except NotImplementedError as error:
-        found = re.fullmatch(r"step \d+: (\S+) is not implemented yet", str(error))
+        found = UNWRITTEN.fullmatch(str(error))
         name = found[1] if found else printable(str(error))
         say("unfinished", name=name, where=place(error)[0])
     except Exception as error:

@@ -6,6 +6,7 @@ learner as it is.
 """
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,8 @@ from pathlib import Path
 BEGIN = "### BEGIN SOLUTION"
 END = "### END SOLUTION"
 LINE_LENGTH = 100
+# What a stub says, by the name of what is to be written.
+UNWRITTEN = re.compile(r"step \d+: (\S+) is not implemented yet")
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -59,31 +59,25 @@ def grade_folder(
         lang: of the texts in the lines.
     """
     prints: dict[str, str] = {}
-    present = 0
+    present: list[None] = []
 
     def todo() -> Iterator[Submission]:
-        nonlocal present
         for name in names:
             submission = read(folder, name, step)
             made_from = fingerprint(submission, step, seed, lang)
             if results.has(name, made_from):
-                present += 1
+                present.append(None)
             else:
                 prints[name] = made_from
                 yield submission
 
-    def line(graded: Graded) -> dict[str, Any]:
-        submission = graded.submission
-        return line_of(tell(graded), submission, tier, prints.pop(submission.name))
-
     all_of_them = grade_all(step, todo(), seed=seed, tier=tier, jobs=jobs, started=started)
     with closing(all_of_them) as verdicts:
         for graded in verdicts:
-            results.add(line(graded))
+            submission = graded.submission
+            made_from = prints.pop(submission.name)
+            results.add(line_of(tell(graded), submission, tier, made_from))
             yield graded
             while present:
-                present -= 1
-                yield None
-    while present:
-        present -= 1
-        yield None
+                yield present.pop()
+    yield from present

@@ -90,8 +90,7 @@ def run(
     if in_process or not (start or can_fork()):
         return _here(job)
     limits = limits or Limits()
-    alone = start or threading.active_count() == 1
-    tries = (() if alone else _TRIES) + (limits.load,)
+    tries = _tries(limits, forks=start is None)
     if start is None:
         prepare(job.task)
         start = partial(Forked, walls=walls)
@@ -99,8 +98,7 @@ def run(
     seen: Seen | None = None
     todo = list(job.probes)
     while True:
-        part_of_it = replace(job, probes=tuple(todo))
-        part = _read(start, part_of_it, limits, deadline, tries)
+        part = _read(start, replace(job, probes=tuple(todo)), limits, deadline, tries)
         if seen is None:
             seen = part
         else:
@@ -117,6 +115,12 @@ def run(
             return seen
         if late:  # the next that hangs leaves time for exports that do not
             limits = replace(limits, probe=min(limits.probe, (deadline - time.monotonic()) / 2))
+
+
+def _tries(limits: Limits, forks: bool) -> tuple[float, ...]:
+    """Seconds to wait for each process; several are for forks that may inherit a held lock."""
+    threads = forks and threading.active_count() > 1
+    return (*(_TRIES if threads else ()), limits.load)
 
 
 def _read(start: Start, job: Job, limits: Limits, deadline: float, tries: Sequence[float]) -> Seen:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
-from autograder.authoring.stubs import BEGIN, END
+from autograder.authoring.stubs import BEGIN, END, UNWRITTEN
 from autograder.core.given import REFERENCE
 from autograder.core.step import Step, all_steps
 from autograder.desk.assemble import Part
@@ -17,8 +16,6 @@ from autograder.desk.trouble import Trouble
 from autograder.desk.workspace import read, workspace
 
 Origin = Literal["mine", "solutions", "reference"]
-
-_UNWRITTEN = re.compile(r"step \d+: \S+ is not implemented yet")
 
 
 def parts(upto: Step, origin: Origin) -> list[Part]:
@@ -59,6 +56,6 @@ def _part(step: Step, origin: Origin) -> Part:
     if not path.is_file():
         raise Trouble("no_own_file", path=path, step=step.number)
     text = read(path)
-    if _UNWRITTEN.search(text):
+    if UNWRITTEN.search(text):
         raise Trouble("unwritten", path=path, step=step.number)
     return Part(step, text, path.name)

@@ -6,7 +6,6 @@ import base64
 import html
 import importlib
 import math
-import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
@@ -15,6 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.authoring.stubs import UNWRITTEN
 from autograder.core.compare import kind_of
 from autograder.core.observation import Value, see
 from autograder.core.settings import plain_torch
@@ -110,7 +110,7 @@ def _of_learner(demo: ModuleType, mine: ModuleType) -> dict[str, Value]:
     try:
         return {key: see(value) for key, value in demo.picture(mine).items()}
     except NotImplementedError as error:
-        found = re.fullmatch(r"step \d+: (\S+) is not implemented yet", str(error))
+        found = UNWRITTEN.fullmatch(str(error))
         raise Trouble("picture_unwritten", name=found[1] if found else str(error)) from None
     except (Exception, SystemExit) as error:
         facts = {"kind": type(error).__name__, "message": str(error)}
