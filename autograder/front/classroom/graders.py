@@ -15,6 +15,7 @@ from autograder.core.step import Step
 from autograder.desk.trouble import Trouble
 from autograder.front.classroom.handed_in import read_from
 from autograder.wall.tiers import Tier, best
+from autograder.workshop.threads import one_thread
 
 _IDLE_SECONDS = 60.0  # a server that shows Formgrader lives on when all is graded
 
@@ -49,7 +50,8 @@ class Graders:
                 self._graders[step.name] = self._grader(step)
             grader = self._graders[step.name]
             try:
-                return Graded(submission, grader.verdict(submission))
+                with one_thread():
+                    return Graded(submission, grader.verdict(submission))
             finally:
                 self._timer = threading.Timer(self.idle, self.close)
                 self._timer.daemon = True
