@@ -17,7 +17,7 @@ def of_one(verdict: Verdict, step: Step, name: str, lang: str) -> list[Output]:
     """The outputs of the cell that asks for one check; nbgrader reads the points from them."""
     check = next(c for c in verdict.checks if c.check == name)
     lines = list(of_check(check, verdict, step, lang))
-    if not check.points:
+    if check.max_points and not check.points:
         return refusal("\n".join(lines))
     return [
         new_output("stream", name="stdout", text="\n".join(lines) + "\n"),
