@@ -117,8 +117,10 @@ def _checks(metadata: dict[str, Any], text: str) -> bool:
 
     (Who copies such a cell to write an answer into it copies what nbgrader knows of it, too.)
     """
-    told = metadata.get("nbgrader", {})
-    return bool(told.get("grade")) and not told.get("solution") and not _DEFINITION.search(text)
+    told = metadata.get("nbgrader")
+    if not isinstance(told, dict) or told.get("solution"):
+        return False
+    return bool(told.get("grade")) and not _DEFINITION.search(text)
 
 
 def _compiled(cell: Cell, name: str, future: int) -> CodeType:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.classroom.course import ROOT, Course
+from tests.classroom.course import ROOT, Course, answered
 
 Run = Callable[..., Any]
 
@@ -96,6 +96,38 @@ def test_nothing_handed_in(run: Run, released: Course) -> None:
     result = run("grade", "4", "--course", released.root)
     assert (result.status, result.err) == (0, "")
     assert "0 graded" in result.out
+
+
+@pytest.mark.parametrize("config", ["c = get_config()", "this is no Python"])
+def test_a_course_where_nbgrader_would_run_code_itself(
+    run: Run, released: Course, tmp_path: Path, config: str
+) -> None:
+    course = released.copy(tmp_path / "course")
+    (course.root / "nbgrader_config.py").write_text(config)
+    own = tmp_path / "was here"
+    course.hand_in("ada", "step04", answered(course.released("step04"), f"open({str(own)!r}, 'w')"))
+    result = run("grade", "4", "--course", course.root)
+    assert result.status == 2 and "c.Autograde" in result.err
+    assert not own.exists() and course.marks("step04") == {}
+
+
+def test_a_gradebook_that_is_none(run: Run, released: Course, tmp_path: Path) -> None:
+    course = released.copy(tmp_path / "course")
+    (course.root / "gradebook.db").write_text("no database")
+    for words in (("grade", "4"), ("report", "4")):
+        refused(run(*words, "--course", course.root), "gradebook")
+
+
+@pytest.mark.parametrize("name", ["a%20b", "[x]", "a?"])
+def test_a_folder_in_which_nbgrader_finds_nothing(run: Run, tmp_path: Path, name: str) -> None:
+    pytest.importorskip("nbgrader")
+    refused(run("course", "create", tmp_path / name, "--steps", "4"), name)
+    assert os.listdir(tmp_path) == []
+
+
+def test_marks_of_a_course_go_nowhere_else(run: Run, released: Course, tmp_path: Path) -> None:
+    out = tmp_path / "results.jsonl"
+    refused(run("grade", "4", "--course", released.root, "--out", out), "--out")
 
 
 @pytest.mark.parametrize("words", [("course", "create"), ("grade", "4", "--course")])

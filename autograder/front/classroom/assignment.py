@@ -12,14 +12,18 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+from nbconvert.preprocessors import ExecutePreprocessor
 from nbgrader.api import MissingEntry
 from nbgrader.apps.autogradeapp import AutogradeApp
+from nbgrader.converters import Autograde
+from traitlets.utils.importstring import import_item
 
 from autograder.bulk.fingerprint import fingerprint
 from autograder.bulk.submissions import Submission, names_in
 from autograder.core.step import Step
 from autograder.desk.trouble import Trouble
 from autograder.front.classroom.calls import Asked, asked_in
+from autograder.front.classroom.execute import KitExecute
 from autograder.front.classroom.gradebook import opened, programs_found
 from autograder.front.classroom.record import recorded
 
@@ -44,6 +48,18 @@ class Assignment:
     def course(self) -> Any:
         """nbgrader's `CourseDirectory`."""
         return self.app.coursedir
+
+    def check_walls(self) -> None:
+        """Go on only where nbgrader runs no code of students' itself.
+
+        Raises:
+            Trouble: the course's configuration is not the kit's, or it is broken.
+        """
+        listed = Autograde(coursedir=self.course, parent=self.app).autograde_preprocessors
+        kinds = [import_item(one) if isinstance(one, str) else one for one in listed]
+        runs = any(isinstance(k, type) and issubclass(k, ExecutePreprocessor) for k in kinds)
+        if runs or KitExecute not in kinds:
+            raise Trouble("course_without_kit", path=self.course.root)
 
     def submitted(self, student: str) -> Path:
         """The folder that holds what a student has handed in."""
@@ -77,7 +93,10 @@ class Assignment:
         made_from = fingerprint(submission, self.step, line["seed"], self.lang)
         if line["fingerprint"] != made_from:
             return False
-        handed_in = self.course.get_existing_timestamp(str(self.submitted(student)))
+        try:
+            handed_in = self.course.get_existing_timestamp(str(self.submitted(student)))
+        except Exception:  # whatever a time that is none raises; nbgrader says so when it grades
+            return False
         try:
             known = self.gradebook.find_submission(self.step.name, student)
         except MissingEntry:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from autograder.front.classroom.gradebook import opened
 from autograder.front.classroom.students import Student
 
 CONFIG = "nbgrader_config.py"
+_TAKEN_FOR_PATTERNS = re.compile(r"[*?\[\]%]")
 _TEMPLATE = Path(__file__).with_name("config.txt")
 
 
@@ -24,10 +26,13 @@ def create(folder: Path, steps: Sequence[Step], lang: str, students: Sequence[St
         students: enrolled at once; others are when they hand something in.
 
     Raises:
-        Trouble: there is something in the folder already, or it cannot be written.
+        Trouble: there is something in the folder already, it cannot be written, or nbgrader cannot
+            work there.
     """
     from autograder.authoring.notebooks import notebook_of
 
+    if _TAKEN_FOR_PATTERNS.search(str(folder.resolve())):
+        raise Trouble("course_place", path=folder.resolve(), signs="* ? [ ] %")
     name = folder.resolve().name
     try:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):

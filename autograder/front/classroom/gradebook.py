@@ -9,14 +9,26 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from autograder.desk.trouble import Trouble
+
 
 @contextmanager
 def opened(url: str, course: str = "default_course") -> Iterator[Any]:
-    """The `nbgrader.api.Gradebook` at that address; made if there is none."""
-    from nbgrader.api import Gradebook
+    """The `nbgrader.api.Gradebook` at that address; made if there is none.
 
-    with programs_found(), Gradebook(url, course) as gradebook:
-        yield gradebook
+    Raises:
+        Trouble: there is something else.
+    """
+    from nbgrader.api import Gradebook
+    from sqlalchemy.exc import DatabaseError
+
+    with programs_found():
+        try:
+            found = Gradebook(url, course)
+        except DatabaseError as e:
+            raise Trouble("gradebook", reason=str(e.orig)) from None
+        with found as gradebook:
+            yield gradebook
 
 
 @contextmanager

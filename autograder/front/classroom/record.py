@@ -30,5 +30,18 @@ def record(nb: NotebookNode, step: Step, graded: Graded, tier: Tier, lang: str) 
 
 
 def recorded(nb: NotebookNode) -> dict[str, dict[str, Any]]:
-    """The lines by step that `record` has left; of a notebook that nbgrader has written."""
-    return dict(nb.metadata.get(KEY, {}))
+    """The lines by step that `record` has left, in a notebook that nbgrader has written.
+
+    Where nothing was recorded there may be anything: a course that is graded without the kit keeps
+    what a student has put there.
+    """
+    lines = nb.metadata.get(KEY)
+    if not isinstance(lines, dict):
+        return {}
+    return {step: line for step, line in lines.items() if _is_line(line, step)}
+
+
+def _is_line(line: Any, step: str) -> bool:
+    if not isinstance(line, dict) or line.get("step") != step:
+        return False
+    return isinstance(line.get("seed"), int) and {"fingerprint", "checks", "lang"} <= line.keys()

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import os
-import secrets
-import shlex
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from autograder.core.step import Step
 from autograder.desk.trouble import Trouble
 from autograder.front.asked import find_step, language
+from autograder.front.commands import appeal
+from autograder.front.commands.marking import Asked, drawn, opened
 from autograder.front.commands.shared import (
     INTERRUPTED,
     NOT_PASSED,
@@ -23,14 +21,11 @@ from autograder.front.commands.shared import (
     Lang,
     StepName,
     need,
-    print_lines,
 )
 from autograder.front.show import near
-from autograder.front.wording import Language, say
 
 if TYPE_CHECKING:
     from autograder.bulk.results import Results
-    from autograder.core.verdict import Verdict
     from autograder.wall.tiers import Tier
 
 Folder = Annotated[
@@ -52,20 +47,6 @@ Jobs = Annotated[int | None, typer.Option(min=1, help="how many at once; else on
 Unsafe = Annotated[
     bool, typer.Option("--without-isolation", help="run strangers' code with no wall around it")
 ]
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """What is to be done, and how."""
-
-    step: Step
-    folder: Path
-    tier: Tier
-    jobs: int
-    lang: Language
-
-    def say(self, key: str, **facts: object) -> None:
-        print(say(f"grading.{key}", self.lang, **facts), flush=True)
 
 
 def grade(
@@ -90,14 +71,18 @@ def grade(
     if out is None and only is None and course is None:
         raise Trouble("grading_no_out")
     if course is not None:
+        if out is not None:
+            raise Trouble("grading_course_out")
         need("nbgrader", "classroom")
     tier = _tier(without_isolation)
     from autograder.bulk.waiting import Broken, cores
 
-    asked = _Asked(found, place, tier, jobs or cores(), speech)
+    asked = Asked(found, place, tier, jobs or cores(), speech)
     try:
         if only is not None:
-            return _appeal(asked, only, out, seed)
+            if course is None:
+                return appeal.in_folder(asked, only, out, seed)
+            return appeal.in_course(asked, only, seed)
         return _all(asked, out, seed) if course is None else _course(asked, seed)
     except Broken as e:
         raise Trouble("grading_broken", reason=str(e)) from None
@@ -128,26 +113,7 @@ def _tier(without_isolation: bool) -> Tier:
     return tier
 
 
-@contextmanager
-def _opened(path: Path) -> Iterator[Results]:
-    from autograder.bulk.results import Busy, Foreign, Results, Unwritten
-
-    try:
-        with closing(Results(path)) as results:
-            yield results
-    except Unwritten as e:
-        raise Trouble("unwritable", path=path, reason=str(e)) from None
-    except Busy:
-        raise Trouble("grading_busy", path=path) from None
-    except Foreign:
-        raise Trouble("grading_foreign", path=path) from None
-    except OSError as e:
-        if e.filename != str(path):
-            raise
-        raise Trouble("unwritable", path=path, reason=e.strerror or type(e).__name__) from None
-
-
-def _all(asked: _Asked, out: Path | None, seed: int | None) -> int:
+def _all(asked: Asked, out: Path | None, seed: int | None) -> int:
     """Grade what is not graded yet."""
     from autograder.bulk.results import table_of
     from autograder.bulk.submissions import names_in
@@ -158,17 +124,17 @@ def _all(asked: _Asked, out: Path | None, seed: int | None) -> int:
         names = names_in(asked.folder, (out, table))
     except OSError as e:
         raise Trouble("unreadable", path=asked.folder, reason=e.strerror or "?") from None
-    with _opened(out) as results:
-        seed = _drawn(seed, results)
+    with opened(out) as results:
+        seed = drawn(seed, results.seed)
         asked.say("plan", step=asked.step.name, count=len(names), seed=seed)
-        _say_tier(asked)
+        asked.say_tier()
         anew = _grade(asked, names, results, seed) if names else 0
         results.finish(names)
     asked.say("done", count=len(names), anew=anew, path=near(out), table=near(table))
     return PASSED
 
 
-def _grade(asked: _Asked, names: list[str], results: Results, seed: int) -> int:
+def _grade(asked: Asked, names: list[str], results: Results, seed: int) -> int:
     """How many were graded now."""
     from autograder.bulk.waiting import Waiting
     from autograder.core import engine
@@ -201,7 +167,7 @@ def _grade(asked: _Asked, names: list[str], results: Results, seed: int) -> int:
     return anew
 
 
-def _course(asked: _Asked, seed: int | None) -> int:
+def _course(asked: Asked, seed: int | None) -> int:
     """Grade what a course has collected and not graded yet."""
     from autograder.bulk.waiting import Waiting
     from autograder.core import engine
@@ -209,9 +175,10 @@ def _course(asked: _Asked, seed: int | None) -> int:
     from autograder.front.classroom.assignment import assignment
 
     with assignment(asked.folder, asked.step) as found:
+        found.check_walls()
         students = found.students()
         asked.say("course", step=asked.step.name, count=len(students))
-        _say_tier(asked)
+        asked.say_tier()
         task = Task.of(asked.step)
         started = [Waiting(task, asked.tier) for _ in range(min(asked.jobs, len(students)))]
         engine.start()  # meanwhile: it takes as long
@@ -232,20 +199,8 @@ def _course(asked: _Asked, seed: int | None) -> int:
     return NOT_PASSED if faults else PASSED
 
 
-def _drawn(seed: int | None, results: Results) -> int:
-    """The seed to draw from: as asked, else that of the results there are, else a new one."""
-    if seed is None:
-        seed = results.seed
-    return secrets.randbelow(2**31) if seed is None else seed
-
-
-def _say_tier(asked: _Asked) -> None:
-    number = asked.tier.number
-    asked.say("tier", number=number, name=say(f"doctor.name.{number}", asked.lang))
-
-
 @contextmanager
-def _bar(asked: _Asked, total: int) -> Iterator[Callable[[], None]]:
+def _bar(asked: Asked, total: int) -> Iterator[Callable[[], None]]:
     """Inside, a terminal shows how far it is; the value is called once for each that is done."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
@@ -257,44 +212,3 @@ def _bar(asked: _Asked, total: int) -> Iterator[Callable[[], None]]:
     ) as bars:
         task = bars.add_task("", total=total)
         yield lambda: bars.advance(task)
-
-
-def _appeal(asked: _Asked, name: str, out: Path | None, seed: int | None) -> int:
-    """One verdict again; with results at hand, whether they say the same."""
-    from autograder.core import engine
-
-    engine.start()
-    from autograder.bulk.coordinator import grade_all
-    from autograder.bulk.submissions import names_in, read
-    from autograder.front.show import block
-
-    names = names_in(asked.folder)
-    matching = [n for n in names if name == n] or [n for n in names if Path(n).stem == name]
-    if len(matching) != 1:
-        raise Trouble("grading_no_submission", name=name, path=asked.folder)
-    (found,) = matching
-    line = None
-    if out is not None:
-        if not out.is_file():
-            raise Trouble("no_file", path=out)
-        with _opened(out) as results:
-            line, seed = results.line(found), _drawn(seed, results)
-    seed = secrets.randbelow(2**31) if seed is None else seed
-    _say_tier(asked)
-    submission = read(asked.folder, found, asked.step)
-    (graded,) = grade_all(asked.step, [submission], seed=seed, tier=asked.tier, jobs=1)
-    again = f"autograder grade {asked.step.number} --folder {shlex.quote(str(asked.folder))}"
-    again += f" --only {shlex.quote(found)} --seed {seed}"
-    print_lines(block(graded.verdict, asked.step, asked.lang, again=again))
-    if line:
-        same = _states(graded.verdict) == [(c["name"], c["state"]) for c in line["checks"]]
-        asked.say("same" if same else "differs", path=near(out) if out else "", **_points(line))
-    return PASSED if graded.verdict.passed else NOT_PASSED
-
-
-def _states(verdict: Verdict) -> list[tuple[str, str]]:
-    return [(c.check, c.state) for c in verdict.checks]
-
-
-def _points(line: dict[str, object]) -> dict[str, object]:
-    return {key: line[key] for key in ("points", "max_points", "seed")}
