@@ -38,6 +38,7 @@ _STYLE = """
   overflow-wrap: anywhere; border-left: 3px solid var(--jp-border-color1, #8888);
   font-family: var(--jp-code-font-family, monospace); font-size: 93%; line-height: 1.35; }
 .autograder-verdict p { margin: .2em 0; }
+.autograder-verdict:lang(ko) { word-break: keep-all; }
 """
 
 
