@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import signal
+import sqlite3
 import subprocess
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -70,9 +72,6 @@ def timestamp(course: Course, name: str, hour: str) -> None:
 
 def update(course: Course, statement: str, *values: object) -> None:
     """Change the gradebook as a person does in Formgrader."""
-    import sqlite3
-    from contextlib import closing
-
     with closing(sqlite3.connect(course.root / "gradebook.db", timeout=60)) as book, book:
         book.execute(statement, values)
 
@@ -212,3 +211,16 @@ def test_several_graders_at_once(released: Course, tmp_path: Path, others: int) 
         course.root / "autograder.log"
     ).read_text()
     assert_whole(course, points)
+
+
+@pytest.mark.slow
+def test_another_that_writes_is_waited_for(course: Course) -> None:
+    """Longer than SQLite waits by itself."""
+    with closing(sqlite3.connect(course.root / "gradebook.db", isolation_level=None)) as other:
+        other.execute("begin immediate")
+        kit = begun(course, "autograder", "grade", "--course", str(course.root), "step04")
+        with pytest.raises(subprocess.TimeoutExpired):
+            kit.wait(20)
+        other.execute("rollback")
+    assert kit.wait(120) == 0
+    assert course.marks("step04") == {"right": ALL, "no_relu": WITHOUT_OUTPUT}

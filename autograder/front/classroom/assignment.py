@@ -24,7 +24,7 @@ from autograder.core.step import Step
 from autograder.desk.trouble import Trouble
 from autograder.front.classroom.calls import Asked, asked_in
 from autograder.front.classroom.execute import KitExecute
-from autograder.front.classroom.gradebook import opened, programs_found
+from autograder.front.classroom.gradebook import opened, patient, programs_found
 from autograder.front.classroom.record import recorded
 
 
@@ -127,6 +127,7 @@ def assignment(course: Path, step: Step) -> Iterator[Assignment]:
             app = AutogradeApp(log_level=logging.ERROR)
             app.initialize([step.name, "--log-level=ERROR"])
             app.coursedir.assignment_id = step.name
+            app.coursedir.db_url = patient(app.coursedir.db_url)
             with opened(app.coursedir.db_url, app.coursedir.course_id) as gradebook:
                 asked = _asked(gradebook, step, Path(app.coursedir.root))
                 yield Assignment(app, step, asked.lang, gradebook)

@@ -31,6 +31,11 @@ def opened(url: str, course: str = "default_course") -> Iterator[Any]:
             yield gradebook
 
 
+def patient(url: str) -> str:
+    """That address; who else writes to an SQLite file is waited for, 60 seconds in place of 5."""
+    return f"{url}?timeout=60" if url.startswith("sqlite:///") and "?" not in url else url
+
+
 @contextmanager
 def programs_found() -> Iterator[None]:
     """Inside, programs that were installed beside this interpreter are found by their names."""
