@@ -1,4 +1,4 @@
-"""The page of the report: well-formed, harmless, readable; in a browser, too."""
+"""The page of the report: well-formed, harmless, readable."""
 
 from __future__ import annotations
 
@@ -158,49 +158,3 @@ def test_text_can_be_read_in_light_and_dark() -> None:
             assert _contrast(colours[text], colours[ground]) >= 4.5, (text, ground)
         for shape in ("bar", "ring"):
             assert _contrast(colours[shape], colours["page-bg"]) >= 3, shape
-
-
-# ---------------------------------------------------------------- in a browser
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    sync = pytest.importorskip("playwright.sync_api")
-    chromium = Path("/usr/bin/chromium")
-    if not chromium.exists():
-        pytest.skip("there is no Chromium here")
-    options = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync"]
-    options += ["--disable-background-networking", "--disable-component-update", "--disable-quic"]
-    with sync.sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=str(chromium), args=options)
-        yield browser
-        browser.close()
-
-
-def test_in_a_browser_the_keyboard_reaches_everything(browser: Any, tmp_path: Path) -> None:
-    path = tmp_path / "report.html"
-    path.write_text(page(figures_of(course()), "en"), encoding="utf-8")
-    view = browser.new_page(viewport={"width": 320, "height": 640})
-    faults: list[str] = []
-    view.on("console", lambda message: faults.append(message.text))
-    view.goto(path.as_uri())
-    assert view.evaluate("document.documentElement.scrollWidth") <= 320
-    view.keyboard.press("Tab")
-    view.keyboard.press("Enter")  # the link that skips
-    assert view.evaluate("location.hash") == "#main"
-    view.keyboard.press("Tab")
-    focused = "document.activeElement"
-    assert view.evaluate(f"{focused}.getAttribute('role')") == "region"
-    assert view.evaluate(f"{focused}.scrollWidth > {focused}.clientWidth")
-    view.keyboard.press("ArrowRight")
-    view.wait_for_function(f"{focused}.scrollLeft > 0")
-    link = view.locator("#step04-marks ~ .scroll tbody th a", has_text="cleo")
-    link.focus()
-    view.keyboard.press("Enter")
-    inside = view.locator("#step04-student-3")
-    assert inside.is_visible()  # a link into what is folded unfolds it
-    summary = view.locator("details.student:has(#step04-student-4) > summary")
-    summary.focus()
-    view.keyboard.press("Enter")
-    assert view.locator("#step04-student-4").is_visible()
-    assert faults == []
