@@ -22,6 +22,7 @@ _TIMED = re.compile(r"(\s*)%time\s+(.+)")
 _TAKEN = re.compile(r"(\s*[\w, ]+=\s*)[%!].*")  # files = !ls
 _DEFINITION = re.compile(r"^(async\s+def|def|class)\s", re.MULTILINE)
 _KIT = "autograder"
+_AWAIT = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 _ANNOTATIONS = __future__.annotations.compiler_flag
 
 
@@ -82,7 +83,7 @@ def run_cells(text: str, name: str, module: ModuleType) -> list[Failure]:
         try:
             code = _compiled(cell, filename(name, cell.number), future)
             future |= code.co_flags & _ANNOTATIONS
-            exec(code, space)
+            _execute(code, space)
         except KeyboardInterrupt:
             raise
         except BaseException as e:
@@ -129,8 +130,16 @@ def _compiled(cell: Cell, name: str, future: int) -> CodeType:
     linecache.cache[name] = (len(text), None, lines, name)
     tree = _WithoutKit().visit(ast.parse(text, name))
     whole = ast.fix_missing_locations(tree)
-    code: CodeType = compile(whole, name, "exec", flags=future, dont_inherit=True)
+    code: CodeType = compile(whole, name, "exec", flags=future | _AWAIT, dont_inherit=True)
     return code
+
+
+def _execute(code: CodeType, space: dict[str, Any]) -> None:
+    """Run a cell; an `await` in it goes on at once, since nothing else is running."""
+    awaiting = eval(code, space)
+    with suppress(StopIteration):
+        while awaiting is not None:
+            awaiting.send(None)
 
 
 def plain(text: str) -> str:

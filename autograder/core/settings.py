@@ -33,6 +33,14 @@ def _default(dtype: torch.dtype, device: torch.device) -> None:
         torch.set_default_device(None if device.type == "cpu" else device)
 
 
+def _folder() -> str | None:
+    """The current folder; None where it was removed."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return None
+
+
 @contextmanager
 def put_back(filename: str) -> Iterator[None]:
     """What learners' code changes inside is put back: for code that runs in this very process.
@@ -40,7 +48,7 @@ def put_back(filename: str) -> Iterator[None]:
     Args:
         filename: the learner's file; modules loaded from its folder are forgotten again.
     """
-    modules, path, folder = dict(sys.modules), list(sys.path), os.getcwd()
+    modules, path, folder = dict(sys.modules), list(sys.path), _folder()
     streams = sys.stdin, sys.stdout, sys.stderr
     depth, numbers = sys.getrecursionlimit(), random.getstate()
     try:
@@ -50,7 +58,8 @@ def put_back(filename: str) -> Iterator[None]:
         sys.stdin, sys.stdout, sys.stderr = streams
         sys.setrecursionlimit(depth)
         random.setstate(numbers)
-        os.chdir(folder)
+        if folder is not None:
+            os.chdir(folder)
         sys.path[:] = path
         _forget(modules, Path(filename).parent)
 

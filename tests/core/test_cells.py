@@ -114,7 +114,6 @@ def test_the_kit_does_nothing_in_a_notebook(graded: Graded) -> None:
         '{"cells": [5]}',
         '{"cells": [{"cell_type": "code"}]}',
         '{"cells": [{"cell_type": "code", "source": [1]}]}',
-        '{"cells": [{"cell_type": "code", "source": "x", "metadata": {"nbgrader": 5}}]}',
         '{"cells": [{"cell_type": "code", "source": "x", "metadata": 7}]}',
         "[" * 100_000,
         '{"cells": [',
@@ -201,3 +200,14 @@ def test_what_is_imported_from_the_future_holds_for_later_cells(graded: Graded) 
     )
     assert graded(book(later, unknown), NAME).points == 10
     assert graded(book(unknown, later), NAME).points == 0
+
+
+def test_a_cell_may_await(graded: Graded) -> None:
+    waits = "\nimport asyncio\nawait asyncio.sleep(0)\nprint('went on')"
+    loops = (
+        "async def two():\n    yield 1\n    yield 2\nasync for i in two():\n    print('loop', i)"
+    )
+    verdict = graded(book(RIGHT + waits, loops, "await 3", "await asyncio.sleep(9)"), NAME)
+    assert verdict.points == 10
+    assert "went on" in verdict.printed and "loop 1" in verdict.printed
+    assert "[3] TypeError" in verdict.printed and "[4] RuntimeError" in verdict.printed

@@ -317,6 +317,14 @@ def test_settings_change_no_verdict_and_are_left_alone(place: Place, settings, t
     assert seen.err == ""
 
 
+def test_the_current_folder_may_be_gone(place: Place, tmp_path: Path, monkeypatch):
+    place(SOLUTION)
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert "10 of 10" in place("check(4)").out
+
+
 def test_nothing_is_imported_before_it_is_asked_for():
     code = (
         "import sys, autograder\n"
