@@ -8,7 +8,6 @@ import sys
 import typer
 
 from autograder.desk.trouble import Trouble
-from autograder.front.asked import complaint
 from autograder.front.commands import (
     check,
     course,
@@ -23,6 +22,7 @@ from autograder.front.commands import (
     translate,
 )
 from autograder.front.commands.shared import NOT_GRADED, PASSED, language_in
+from autograder.front.troubles import complaint
 from autograder.front.wording import tell_fault
 
 app = typer.Typer(

@@ -17,12 +17,13 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from autograder.bulk.submissions import Refused, content
 from autograder.core.cells import NoNotebook, code_cells
 from autograder.front.classroom.handed_in import unusual
+from autograder.front.classroom.harmless import harmless
 
 _SCHEMA = 3  # of nbgrader's metadata
 _WITH_IDS = 5  # since format 4.5 cells have them
 
 
-def handed_in(path: Path) -> NotebookNode:
+def notebook_in(path: Path) -> NotebookNode:
     """The notebook of that name in nbformat 4; a stand-in for one that is missing or broken.
 
     A stand-in holds the code that can be read, and no link is followed: whatever a student puts
@@ -74,7 +75,7 @@ class Exporter(NotebookExporter):
         resources = resources or {}
         folder, name = os.path.split(filename)
         resources["metadata"] = {"name": os.path.splitext(name)[0], "path": folder}
-        return self.from_notebook_node(handed_in(Path(filename)), resources=resources, **kw)
+        return self.from_notebook_node(notebook_in(Path(filename)), resources=resources, **kw)
 
 
 class Restore(NbGraderPreprocessor):
@@ -100,6 +101,8 @@ class Restore(NbGraderPreprocessor):
             told = cell.metadata.pop("nbgrader", None)
             name = str(told.get("grade_id")) if isinstance(told, dict) else ""
             asked = known.get(name)
+            if cell.cell_type == "markdown" and (asked is None or cell.source != asked.source):
+                cell.source = harmless(cell.source)
             if asked is None or name in here or _is_other(cell, asked):
                 continue
             cell.metadata["nbgrader"] = asked.metadata["nbgrader"]

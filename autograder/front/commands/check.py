@@ -12,7 +12,6 @@ import typer
 from autograder.core.step import Step
 from autograder.desk import marking
 from autograder.desk.trouble import Trouble
-from autograder.front.asked import find_step, language
 from autograder.front.commands.shared import (
     NOT_PASSED,
     PASSED,
@@ -22,6 +21,7 @@ from autograder.front.commands.shared import (
     own_file,
     print_lines,
 )
+from autograder.front.troubles import find_step, language
 from autograder.front.wording import say
 
 if TYPE_CHECKING:

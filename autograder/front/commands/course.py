@@ -11,8 +11,8 @@ import typer
 
 from autograder.core.step import Step, all_steps
 from autograder.desk.trouble import Trouble
-from autograder.front.asked import find_step, language
 from autograder.front.commands.shared import PASSED, Lang, need
+from autograder.front.troubles import find_step, language
 from autograder.front.wording import say
 
 app = typer.Typer(help="A course for nbgrader.")

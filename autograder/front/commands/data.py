@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from autograder.front.asked import language
 from autograder.front.commands.shared import PASSED, Lang
 from autograder.front.show import near
+from autograder.front.troubles import language
 from autograder.front.wording import Language, say
 
 if TYPE_CHECKING:

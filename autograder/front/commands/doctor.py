@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from autograder.front.asked import language
 from autograder.front.commands.shared import PASSED, Lang
+from autograder.front.troubles import language
 from autograder.front.wording import Language, say
 
 if TYPE_CHECKING:

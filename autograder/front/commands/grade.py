@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from autograder.desk.trouble import Trouble
-from autograder.front.asked import find_step, language
 from autograder.front.commands import appeal
 from autograder.front.commands.marking import Asked, drawn, opened
 from autograder.front.commands.shared import (
@@ -23,6 +22,7 @@ from autograder.front.commands.shared import (
     need,
 )
 from autograder.front.show import near
+from autograder.front.troubles import find_step, language
 
 if TYPE_CHECKING:
     from autograder.bulk.results import Results

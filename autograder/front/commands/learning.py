@@ -14,7 +14,6 @@ from autograder.desk import marking
 from autograder.desk.reset import reset as write_stub
 from autograder.desk.trouble import Trouble
 from autograder.desk.workspace import read, workspace
-from autograder.front.asked import find_step, language
 from autograder.front.commands.shared import (
     NOT_PASSED,
     PASSED,
@@ -25,6 +24,7 @@ from autograder.front.commands.shared import (
     print_lines,
 )
 from autograder.front.show import near
+from autograder.front.troubles import find_step, language
 from autograder.front.wording import say
 
 if TYPE_CHECKING:

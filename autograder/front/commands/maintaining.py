@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from autograder.front.asked import find_step, language
 from autograder.front.commands.making import checkout
 from autograder.front.commands.shared import NOT_PASSED, PASSED, Lang
+from autograder.front.troubles import find_step, language
 from autograder.front.wording import Language, say
 
 if TYPE_CHECKING:

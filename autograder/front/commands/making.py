@@ -12,8 +12,8 @@ import typer
 from autograder.desk.init import init as make_folder
 from autograder.desk.sources import Origin
 from autograder.desk.trouble import Trouble
-from autograder.front.asked import find_step, language
 from autograder.front.commands.shared import PASSED, Lang, step_names
+from autograder.front.troubles import find_step, language
 from autograder.front.wording import say
 
 

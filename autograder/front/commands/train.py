@@ -11,11 +11,11 @@ import typer
 
 from autograder.desk.sources import Origin
 from autograder.desk.trouble import Trouble
-from autograder.front.asked import complaint, language
 from autograder.front.commands.data import DataDir
 from autograder.front.commands.shared import INTERRUPTED, NOT_PASSED, PASSED, Lang
 from autograder.front.commands.trainingbars import training_bars
 from autograder.front.show import near
+from autograder.front.troubles import complaint, language
 from autograder.front.wording import Language, say
 from autograder.workshop.threads import let_waiting_threads_sleep
 

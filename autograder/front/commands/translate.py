@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from autograder.front.asked import complaint, language
 from autograder.front.commands.shared import PASSED, Lang
 from autograder.front.commands.train import MaybeWhose
 from autograder.front.show import near
+from autograder.front.troubles import complaint, language
 from autograder.front.wording import escape, say
 
 

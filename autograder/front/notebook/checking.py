@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from autograder.core.step import Step
 from autograder.desk.trouble import Trouble
-from autograder.front.asked import find_step
 from autograder.front.notebook import table
 from autograder.front.notebook.here import NotPassed, in_words, live, present
+from autograder.front.troubles import find_step
 from autograder.front.wording import say
 
 if TYPE_CHECKING:  # these import torch

@@ -10,7 +10,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from autograder.desk.trouble import Trouble
-from autograder.front.asked import complaint, language
+from autograder.front.troubles import complaint, language
 from autograder.front.wording import Language, choose, tell_fault
 
 if TYPE_CHECKING:  # it imports torch

@@ -20,10 +20,10 @@ from autograder.core.observation import Value, see
 from autograder.core.settings import plain_torch
 from autograder.core.step import Step
 from autograder.desk.trouble import Trouble
-from autograder.front.asked import complaint
 from autograder.front.notebook import drawing
 from autograder.front.notebook.drawing import Panel, Row
 from autograder.front.notebook.here import shell
+from autograder.front.troubles import complaint
 from autograder.front.wording import say
 
 _TOLERANCE = 1e-4  # of the largest number: what checks call equal

@@ -9,8 +9,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from autograder.core.step import Step, kit_file
-from autograder.front.asked import find_step
 from autograder.front.notebook.here import in_words, live
+from autograder.front.troubles import find_step
 from autograder.front.wording import say, texts
 
 if TYPE_CHECKING:  # it imports torch
