@@ -127,6 +127,12 @@ def metadata_of(book: Book, value: object) -> None:
         cell["metadata"]["nbgrader"] = value
 
 
+def markdown(book: Book) -> None:
+    """A text of the student's own, with HTML in it."""
+    text = "So:\n\n<script>alert(1)</script>\n<b>x</b> <i>noise</i> [y](javascript:alert(1))"
+    book["cells"].insert(1, {"cell_type": "markdown", "id": "own", "metadata": {}, "source": text})
+
+
 def only_checks(book: Book) -> None:
     """The cells to write are gone, and the answer stands at the end."""
     without(lambda cell: not told(cell).get("solution"))(book)
@@ -309,6 +315,7 @@ CLASS: dict[str, Pupil] = {
     ),
     "half": Pupil(changed(half, RIGHT), ALL),
     "metadata": Pupil(changed(lambda book: metadata_of(book, [1]), RIGHT), ALL),
+    "markdown": Pupil(changed(markdown, RIGHT), ALL, "&lt;script&gt;alert(1)"),
     "no notebook": Pupil(file(b"I could not do it."), NONE, "no notebook that can be read"),
     "empty": Pupil(file(b""), NONE, "no notebook that can be read"),
     "broken": Pupil(broken_cells, NONE, "no notebook that can be read"),
