@@ -96,6 +96,8 @@ def test_nothing_handed_in(run: Run, released: Course) -> None:
     result = run("grade", "4", "--course", released.root)
     assert (result.status, result.err) == (0, "")
     assert "0 graded" in result.out
+    refused(run("report", "4", "--course", released.root), "for step04 in", "is graded yet\n")
+    refused(run("report", "--course", released.root), "is graded yet\n")
 
 
 @pytest.mark.parametrize("config", ["c = get_config()", "this is no Python"])

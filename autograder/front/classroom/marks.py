@@ -35,11 +35,11 @@ def lines_of(course: Path, steps: Sequence[Step] = ()) -> Iterator[dict[str, Any
             continue
         graded = any("checks" in line for line in lines)
         if steps and not graded:
-            raise Trouble("nothing_graded", step=step.name, path=course)
+            raise Trouble("step_not_graded", step=step.name, path=course)
         found = found or graded
         yield from lines if graded else ()
     if not found:
-        raise Trouble("nothing_graded", step="", path=course)
+        raise Trouble("nothing_graded", path=course)
 
 
 def _lines(asked: Assignment) -> Iterator[dict[str, Any]]:
