@@ -114,12 +114,15 @@ def _is_folder(place: int, name: str) -> bool:
 
 
 def _chosen(files: list[str], step: Step) -> list[str]:
-    """The step's own files and those that hold everything, the likeliest first; or the only one."""
+    """The files that may hold the work, the likeliest first: the step's own, one that holds
+    everything, the only other one.
+    """
     stems = (step.slug, step.name, f"{step.name}.ko", "transformer")
     named = [stem + suffix for stem in stems for suffix in SUFFIXES if stem + suffix in files]
     if len(files) > 1 and not named:
         raise Refused("several", files=files[:5])
-    return named or files
+    others = [file for file in files if file not in named]
+    return [*named, *others] if len(others) == 1 else named
 
 
 def _written(place: int, files: list[str], step: Step) -> tuple[str, bytes]:

@@ -208,3 +208,15 @@ def test_digests_differ_where_contents_do(
         (folder / "alice.py").write_bytes(data)
         digests.append(read(folder, "alice.py", find_step(4)).digest)
     assert (digests[0] == digests[1]) == (one == two)
+
+
+def test_the_only_other_file_counts_where_the_known_one_was_left_alone(tmp_path: Path) -> None:
+    step = find_step(4)
+    released = step.stub.with_name("step04.ipynb")
+    folder = tmp_path / "ada"
+    folder.mkdir()
+    (folder / released.name).write_bytes(released.read_bytes())
+    (folder / "step04 (1).py").write_text("x = 1\n")
+    assert read(tmp_path, "ada", step).source.filename == "step04 (1).py"
+    (folder / "another.py").write_text("x = 2\n")
+    assert read(tmp_path, "ada", step).source.filename == released.name

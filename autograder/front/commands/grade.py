@@ -177,6 +177,9 @@ def _course(asked: Asked, seed: int | None) -> int:
     with assignment(asked.folder, asked.step) as found:
         found.check_walls()
         students = found.students()
+        if not students:
+            asked.say("nothing_collected", step=asked.step.name)
+            return PASSED
         asked.say("course", step=asked.step.name, count=len(students))
         asked.say_tier()
         task = Task.of(asked.step)
@@ -195,7 +198,8 @@ def _course(asked: Asked, seed: int | None) -> int:
                 advance()
     for written in faults:
         asked.say("unwritten", student=written.student, reason=written.fault)
-    asked.say("course_done", count=len(students) - len(faults), anew=anew, path=near(asked.folder))
+    name = asked.folder.resolve().name
+    asked.say("course_done", count=len(students) - len(faults), anew=anew, path=name)
     return NOT_PASSED if faults else PASSED
 
 

@@ -14,7 +14,7 @@ from autograder.desk.trouble import Trouble
 from autograder.front.commands.shared import PASSED, Lang, need, step_names
 from autograder.front.show import near
 from autograder.front.troubles import find_step, language
-from autograder.front.wording import say
+from autograder.front.wording import choose, say
 
 if TYPE_CHECKING:
     from autograder.core.step import Step
@@ -68,6 +68,8 @@ def report(
     from autograder.front.report.work import nameless
 
     lines = list(_of_course(course, asked) if course else _of_files(results or ()))
+    if course and lang is None:  # the page quotes what students were told
+        speech = choose(next((line["lang"] for _, _, line in lines if "lang" in line), None))
     graded = [line for line in lines if "ungraded" not in line[2]]
     works = _works(graded)
     names = {step.name for step in asked}
