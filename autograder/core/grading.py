@@ -19,6 +19,8 @@ from autograder.core.subject import Source
 from autograder.core.task import Task
 from autograder.core.verdict import CheckVerdict, Finding, State, Verdict
 
+_NO_PYTHON = ("SyntaxError", "IndentationError", "TabError")
+
 
 def grade(
     step: Step,
@@ -97,9 +99,7 @@ def _unloaded(step: Step, finding: Finding, state: State = "error") -> tuple[Che
 def _loading(error: object) -> Finding:
     assert isinstance(error, Raised)
     special = {
-        "SyntaxError": "load.syntax",
-        "IndentationError": "load.syntax",
-        "TabError": "load.syntax",
+        **dict.fromkeys(_NO_PYTHON, "load.syntax"),
         "NotGiven": "load.not_given",
         "ModuleNotFoundError": "load.no_module",
         "ImportError": "load.import",
@@ -134,6 +134,14 @@ def _unwritten(differs: Difference) -> bool:
     return differs.kind == "raised" and "NotImplementedError" in differs.facts["code"]
 
 
+def _unparsed(differs: Difference) -> bool:
+    """A cell of a notebook is no Python; a SyntaxError that code raised has a function's name."""
+    facts = differs.facts
+    if differs.kind != "raised" or facts["kind"] not in _NO_PYTHON:
+        return False
+    return facts["line"] is not None and not facts["function"]
+
+
 def _verdict(
     check: Check, seen: Seen, differences: dict[str, Difference], diagnosis: Diagnosis, step: Step
 ) -> CheckVerdict:
@@ -154,7 +162,7 @@ def _verdict(
     differs = differences[check.name]
     slugs = diagnosis.named.get(check.name, ())
     findings = (_told(differs), *(Finding("mistake", {"mistake": s}) for s in slugs))
-    broken: State = "error" if differs.kind == "unusable" else "failed"
+    broken: State = "error" if differs.kind == "unusable" or _unparsed(differs) else "failed"
     return replace(blank, state=broken, points=0, findings=findings, misconceptions=slugs)
 
 
@@ -166,6 +174,8 @@ def _told(differs: Difference) -> Finding:
         return Finding(f"unreadable.{differs.facts['reason']}", facts)
     if _unwritten(differs):
         return Finding("not_implemented", facts)
+    if _unparsed(differs):
+        return Finding("load.syntax", facts)
     if differs.facts.get("kind") == "NotGiven":
         return Finding("load.not_given", facts)
     return Finding(f"difference.{differs.kind}", facts)

@@ -146,6 +146,8 @@ def _key(finding: Finding) -> str:
     nowhere = finding.facts.get("line", 0) is None or finding.facts.get("where") == []
     if nowhere and f"{key}_nowhere" in texts():  # others tell no line
         key += "_nowhere"
+    elif finding.facts.get("function") in ("", "<module>") and f"{key}_outside" in texts():
+        key += "_outside"
     if key == "difference.kind" and finding.facts["seen"] == "None":
         return "difference.none"
     if key == "difference.kind" and finding.facts["asked"] != "tensor":

@@ -264,7 +264,9 @@ CLASS: dict[str, Pupil] = {
     "no_biases": Pupil(writes(planted("no-biases")), {**ALL, "parameters": 0}, "bias"),
     "detached": Pupil(writes(planted("input-detached")), {**ALL, "gradients": 0}, "no gradient"),
     "untouched": Pupil(lambda place, book: put(place, book), NONE, "Not implemented yet"),
-    "syntax": Pupil(writes(RIGHT.replace("def forward(", "def forward((")), NONE, "SyntaxError"),
+    "syntax": Pupil(
+        writes(RIGHT.replace("def forward(", "def forward((")), NONE, "Python cannot read this yet"
+    ),
     "deleted": Pupil(changed(without(lambda c: not is_check(c)), RIGHT), ALL),
     "edited": Pupil(changed(three), WITHOUT_OUTPUT, "no activation"),
     "duplicated": Pupil(changed(twice, RIGHT), ALL),

@@ -15,6 +15,7 @@ from autograder.core.grading import grade
 from autograder.core.step import find_step
 from autograder.core.subject import Source
 from autograder.core.verdict import Verdict
+from autograder.front.show import message
 
 Graded = Callable[..., Verdict]
 STEP = find_step(4)
@@ -74,8 +75,45 @@ def test_a_failure_is_told_with_its_cell_and_line(graded: Graded) -> None:
 
 def test_a_syntax_error_is_told_with_its_cell_and_line(graded: Graded) -> None:
     verdict = graded(book("x = 1", "y = 1\nclass PositionwiseFeedForward(:\n"), NAME)
-    assert set(messages(verdict)) == {("difference.raised", 2, 2)}
-    assert verdict.points == 0
+    assert set(messages(verdict)) == {("load.syntax", 2, 2)}
+    assert verdict.points == 0 and {c.state for c in verdict.checks} == {"error"}
+
+
+@pytest.mark.parametrize(
+    ("text", "en", "ko"),
+    [
+        (
+            "class PositionwiseFeedForward:\n    x = (1,\n",
+            "work.ipynb, cell 2, line 2: Python cannot read this yet: '(' was never closed",
+            "work.ipynb의 2번째 셀 2번째 줄: 파이썬이 읽을 수 없는 문장이에요. '(' was",
+        ),
+        (
+            "class PositionwiseFeedForward:\nx = 1\n",
+            "work.ipynb, cell 2, line 2: Python cannot read this yet: expected an indented block",
+            "work.ipynb의 2번째 셀 2번째 줄: 파이썬이 읽을 수 없는 문장이에요. expected",
+        ),
+        (
+            "1 / 0\nPositionwiseFeedForward = 3\n",
+            "work.ipynb, cell 2, line 1: your code stopped here.",
+            "work.ipynb의 2번째 셀 1번째 줄: 코드가 여기서 멈췄어요.",
+        ),
+        (
+            RIGHT.replace("hidden.relu()", "compile('(', 'x', 'eval')"),
+            "in forward: your code stopped here.",
+            "forward: 코드가 여기서 멈췄어요.",
+        ),
+    ],
+    ids=["syntax", "indentation", "at the top", "of its own"],
+)
+def test_what_stopped_a_cell_is_told_as_a_sentence(
+    graded: Graded, text: str, en: str, ko: str
+) -> None:
+    verdict = graded(book("x = 1", text), NAME)
+    check = next(c for c in verdict.checks if c.check == "output")
+    for lang, words in (("en", en), ("ko", ko)):
+        told = message(check, STEP, lang, f"/somewhere/{NAME}")
+        assert words in told and ", in :" not in told and ", :" not in told
+        assert len(told.splitlines()) > 1
 
 
 def test_a_missing_name_is_missing_when_another_cell_failed(graded: Graded) -> None:
