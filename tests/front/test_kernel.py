@@ -105,6 +105,55 @@ def test_errors_name_the_cell_and_the_line(kernel: Callable[..., Outputs]):
     assert outputs[5][0].ename == "CannotCheck" and len(outputs[5][0].traceback) == 1
 
 
+UNCLOSED = SOLUTION.replace("def forward(", "def forward((")
+STOPS = SOLUTION.replace("class Pos", "1 / 0\n\n\nclass Pos")
+
+
+@pytest.mark.parametrize("broken", [UNCLOSED, STOPS], ids=["no Python", "stopped"])
+def test_a_newer_definition_that_failed_is_told_first(kernel: Callable[..., Outputs], broken: str):
+    ask = "check('step04', 'output')"
+    _, _, none, _, _, right, whole, korean, shown, _, mended = kernel(
+        IMPORT, broken, ask, SOLUTION, broken, ask, "check(4)", f"{ask[:-1]}, lang='ko')",
+        "watch(4)", SOLUTION, ask,
+    )  # fmt: skip
+    name = "PositionwiseFeedForward"
+    older = f"The last cell that defines {name}, In [5], ended in an error."
+    assert words(none).startswith(f"The last cell that defines {name}, In [2], ended in an error:")
+    told, result = right
+    assert " ".join(told.text.split()).startswith(f"{older} What is looked at here is the one from")
+    assert "In [4]." in told.text and result.data["text/plain"] == "3"
+    assert table(whole)["text/plain"].startswith(older) and "10 of 10" in table(whole)["text/plain"]
+    assert older in table(whole)["text/html"]
+    assert korean[0].text.startswith(f"{name}의 정의가 있는 마지막 셀, In [5]에서 오류가 났어요.")
+    assert stdout(shown).startswith(older)
+    assert points(mended) == "3"
+
+
+NOT_FAILED = (
+    f"{SOLUTION}\n1 / 0",
+    "Mine = PositionwiseFeedForward\n"
+    "class PositionwiseFeedForward: pass\n"
+    "PositionwiseFeedForward = Mine",
+    "class Other:\n    def PositionwiseFeedForward(self): pass",
+    "# class PositionwiseFeedForward is above",
+    "if False:\n    class PositionwiseFeedForward: pass",
+    "%%writefile /dev/null\nclass PositionwiseFeedForward: pass",
+    "def broken(",
+)
+
+
+def test_nothing_is_said_of_what_did_not_fail(kernel: Callable[..., Outputs]):
+    ask = f"{IMPORT}\ncheck(4, 'output')"
+    outputs = kernel(*(cell for later in NOT_FAILED for cell in (SOLUTION, later, ask)))
+    assert [points(one) for one in outputs[2::3]] == ["3"] * len(NOT_FAILED)
+
+
+@pytest.mark.parametrize("forget", ["In = 3", "del In[:]", "%reset -f in"])
+def test_nothing_is_said_where_it_cannot_be_known(kernel: Callable[..., Outputs], forget: str):
+    outputs = kernel(SOLUTION, UNCLOSED, forget, f"{IMPORT}\ncheck(4, 'output')")
+    assert points(outputs[-1]) == "3"
+
+
 HEAVY = """
 import torch, threading
 torch.set_num_threads(2)

@@ -12,6 +12,7 @@ from autograder.core.step import Step
 from autograder.desk.trouble import Trouble
 from autograder.front.notebook import table
 from autograder.front.notebook.here import NotPassed, in_words, live, present
+from autograder.front.notebook.newest import failed_since
 from autograder.front.troubles import find_step
 from autograder.front.wording import say
 
@@ -44,13 +45,16 @@ def check(
         if name is not None and name not in (c.name for c in found.checks):
             known = ", ".join(c.name for c in found.checks)
             raise Trouble("no_check", step=found.name, name=str(name), checks=known)
-        verdict, apart = _graded(found, live(frame), seed)
+        subject = live(frame)
+        verdict, apart = _graded(found, subject, seed)
+        if name is not None:
+            return _one(name, verdict, found, subject, speech)
         notes = [] if apart else [say("notebook.in_process", speech)]
-        if name is None:
-            shown = table.Table(verdict, found, speech, notes)
-            present(shown.html(), shown.text())
-            return None
-        return _one(name, verdict, found, speech)
+        shown = table.Table(
+            verdict, found, speech, notes, list(failed_since(found.exports, subject, speech))
+        )
+        present(shown.html(), shown.text())
+        return None
 
 
 def _graded(step: Step, subject: Live, seed: int | None) -> tuple[Verdict, bool]:
@@ -70,7 +74,7 @@ def _graded(step: Step, subject: Live, seed: int | None) -> tuple[Verdict, bool]
     return (verdict if apart else replace(verdict, printed=prints.getvalue())), apart
 
 
-def _one(name: str, verdict: Verdict, step: Step, lang: str) -> int:
+def _one(name: str, verdict: Verdict, step: Step, subject: Live, lang: str) -> int:
     """The points of one check, of which is said what was lost.
 
     Raises:
@@ -79,7 +83,8 @@ def _one(name: str, verdict: Verdict, step: Step, lang: str) -> int:
     found = next(c for c in verdict.checks if c.check == name)
     for line in table.printed(verdict, lang):
         print(line)
-    words = "\n".join(table.of_check(found, verdict, step, lang))
+    before = table.wrapped(failed_since([found.export], subject, lang))
+    words = "\n".join([*before, *table.of_check(found, verdict, step, lang)])
     if found.max_points and not found.points:
         raise NotPassed(words)
     print(words)

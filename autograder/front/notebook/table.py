@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from autograder.core.step import Step
@@ -44,17 +44,18 @@ _STYLE = """
 
 @dataclass(frozen=True)
 class Table:
-    """All checks of a step on a verdict, with `notes` (already harmless) below them."""
+    """All checks of a step on a verdict, `warnings` above and `notes` below (harmless already)."""
 
     verdict: Verdict
     step: Step
     lang: str
     notes: Sequence[str] = ()
+    warnings: Sequence[str] = ()
 
     def text(self) -> str:
         """Lines as in a terminal."""
         told: set[str] = set()
-        lines = []
+        lines = [*self.warnings, ""] if self.warnings else []
         for check in self.verdict.checks:
             lines.append(show.heading(check, self.step, self.lang).text)
             lines += [f"         {line}" for line in self._explained(check, told)]
@@ -81,6 +82,7 @@ class Table:
             [
                 f'<div class="autograder-verdict" lang="{self.lang}">',
                 f"<style>{_STYLE}</style>",
+                *(f"<p>{_safe(line)}</p>" for line in self.warnings),
                 '<table class="checks">',
                 f"<caption>{_safe(self._sum().replace('  ', ' · '))}</caption>",
                 f"<thead><tr>{head}</tr></thead>",
@@ -136,6 +138,11 @@ def of_check(check: CheckVerdict, verdict: Verdict, step: Step, lang: str) -> It
         yield from _wrapped(" ".join(show.heading(one, step, lang).text.split()), "")
         for line in show.explained(one, step, lang, verdict.filename, told):
             yield from _wrapped(line, "    ")
+
+
+def wrapped(lines: Iterable[str]) -> Iterator[str]:
+    """The lines, none of them too long."""
+    return (part for line in lines for part in _wrapped(line, ""))
 
 
 def _wrapped(line: str, indent: str) -> Iterator[str]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from autograder.core.step import Step, kit_file
 from autograder.front.notebook.here import in_words, live
+from autograder.front.notebook.newest import failed_since
 from autograder.front.troubles import find_step
 from autograder.front.wording import say, texts
 
@@ -34,6 +35,8 @@ def watch(step: str | int, *, lang: str | None = None) -> None:
     with in_words(lang) as speech:
         found = find_step(step)
         subject = live(frame)
+        for line in failed_since(found.exports, subject, speech):
+            print(line)
         missing = [name for name in found.exports if name not in subject.namespace]
         if missing:
             print(say("watch.missing", speech, name=missing[0]))
