@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("nbgrader")
 
 from tests.classroom.course import Course, answered, call, read
-from tests.classroom.pupils import ALL, NO_RELU, RIGHT
+from tests.classroom.pupils import ALL, NO_RELU, RIGHT, wrong
 
 
 def test_from_release_to_a_mark(released: Course, tmp_path: Path) -> None:
@@ -46,14 +46,17 @@ def test_from_release_to_a_mark(released: Course, tmp_path: Path) -> None:
 
 def test_validate_says_what_check_says(released: Course, tmp_path: Path) -> None:
     book = released.released("step04")
-    books = (answered(book, RIGHT), answered(book, NO_RELU), book)
+    raises = wrong("hidden.relu()", f"{{}}[{'long and ' * 30!r}, {'x' * 120!r}]")
+    books = (answered(book, RIGHT), answered(book, NO_RELU), book, answered(book, raises))
     names = []
-    for name, own in zip(("right", "wrong", "stub"), books, strict=True):
+    for name, own in zip(("right", "wrong", "stub", "raises"), books, strict=True):
         names.append(f"{name}.ipynb")
         (tmp_path / names[-1]).write_text(json.dumps(own))
     said = call(tmp_path, "nbgrader", "validate", *names).said
-    right, wrong, stub = re.split("^(?=VALIDATION FAILED)", said, flags=re.MULTILINE)
+    right, no_relu, stub, long = re.split("^(?=VALIDATION FAILED)", said, flags=re.MULTILINE)
     assert "Success! Your notebook passes all the tests." in right
-    assert "no activation between the two layers" in wrong
+    assert "no activation between the two layers" in no_relu
     assert "Not implemented yet" in stub and "NameError" not in said
     assert "site-packages" not in said
+    assert "long and long and" in long and "xxx" in long
+    assert not [line for line in said.splitlines() if line.endswith("...")]

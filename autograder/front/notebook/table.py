@@ -13,7 +13,9 @@ from autograder.front.wording import say
 
 _PRINTED = 20  # lines of the learner's prints, which come anew with every probe
 _BAR = "  | "
-_WIDTH = 88  # columns: JupyterLab breaks longer lines inside words, nbgrader cuts them off
+_WIDTH = (
+    83  # columns: `nbgrader validate` cuts longer lines off, JupyterLab breaks them inside words
+)
 
 # Colours are JupyterLab's, which change with its theme; others show where there are none.
 _STYLE = """
