@@ -1,6 +1,7 @@
 """Demo of step 01: what attention weights look like, and what scale and mask do to them."""
 
 import argparse
+import math
 from types import ModuleType
 
 import torch
@@ -21,8 +22,12 @@ TEXTS = {
             "{yours:.2f} (of unscaled dot products: {plain:.2f})"
         ),
         "scale_why": "   With a spread near 1 at every width, no key is shut out from the start.",
+        "scale_off": "   Divided by sqrt(d_k), both come near 1. What does this code divide by?",
         "mask": "the last key is hidden from everyone:",
         "mask_kept": "   It gets {hidden:.3f}, and the others share what it had.",
+        "mask_unshared": (
+            "   It gets {hidden:.3f}, but a row does not sum to 1. What comes after the softmax?"
+        ),
         "mask_lost": "   It still gets {hidden:.3f} somewhere: the mask does not hide it.",
         "open": "the weights",
         "hidden": "the weights, the last key hidden from everyone",
@@ -40,8 +45,13 @@ TEXTS = {
             "{yours:.2f} (나누지 않고 softmax하면 {plain:.2f})"
         ),
         "scale_why": "   너비와 상관없이 분산이 1쯤이면 softmax가 처음부터 한 곳에 쏠리지 않아요.",
+        "scale_off": "   sqrt(d_k)로 나누면 둘 다 1쯤이에요. 이 코드는 무엇으로 나누나요?",
         "mask": "마지막 key를 모두에게 가리면:",
         "mask_kept": "   가려진 key의 가중치는 {hidden:.3f}이고, 그 몫은 나머지가 나눠 가져요.",
+        "mask_unshared": (
+            "   가려진 key의 가중치는 {hidden:.3f}인데 합이 1이 아닌 행이 있어요. "
+            "softmax 다음에 무엇을 하나요?"
+        ),
         "mask_lost": "   가려진 key에 아직 {hidden:.3f}이 남아 있어요. 마스크가 듣지 않네요.",
         "open": "어텐션 가중치",
         "hidden": "마지막 key를 모두에게 가린 어텐션 가중치",
@@ -64,22 +74,26 @@ def show(step: ModuleType, say: Say, options: argparse.Namespace) -> None:
     rows(say, weights)
 
     say("scale")
+    scaled = True
     for d_k in (NARROW, options.d_k):
         plain, yours = scores_and_weights(step, d_k)
         # The softmax forgets what a row has in common; beyond that its logarithm is its input.
         into = yours.log()
         into = into - into.mean(dim=-1, keepdim=True)
         say("spread", d_k=d_k, plain=plain.var().item(), yours=into.var().item())
+        scaled &= math.isclose(plain.var().item() / d_k, into.var().item(), rel_tol=0.1)
     sharp = plain.softmax(dim=-1).amax(dim=-1).mean().item()
     say("sharpest", d_k=d_k, plain=sharp, yours=yours.amax(dim=-1).mean().item())
-    say("scale_why")
+    say("scale_why" if scaled else "scale_off")
 
     say("mask")
     mask = torch.tensor([True, True, True, False])
     _, weights = step.attention(query, key, value, mask=mask)
     rows(say, weights)
     hidden = weights[..., -1].abs().max().item()
-    say("mask_kept" if hidden < 1e-6 else "mask_lost", hidden=hidden)
+    whole = torch.allclose(weights.sum(dim=-1), torch.ones(len(weights)), atol=1e-4)
+    kept = "mask_kept" if whole else "mask_unshared"
+    say(kept if hidden < 1e-6 else "mask_lost", hidden=hidden)
 
 
 def rows(say: Say, weights: torch.Tensor) -> None:
@@ -91,8 +105,10 @@ def scores_and_weights(step: ModuleType, d_k: int) -> tuple[torch.Tensor, torch.
     """Return plain dot products of random rows, and the weights that the code made of the rows."""
     query = torch.randn(64, d_k, dtype=torch.float64)
     key = torch.randn(64, d_k, dtype=torch.float64)
-    _, weights = step.attention(query, key, key)
-    return query @ key.T, weights
+    plain = query @ key.T
+    # The values are of another width, which is no scale.
+    _, weights = step.attention(query, key, key[:, :1])
+    return plain, weights
 
 
 def picture(step: ModuleType) -> dict[str, torch.Tensor]:

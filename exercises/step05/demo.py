@@ -16,6 +16,9 @@ TEXTS = {
     "en": {
         "shapes": "ids {ids} -> vectors {vectors} -> with positions {y}",
         "parameters": "parameters: {words:,} of the words, {positions} of the positions",
+        "parameters_differ": (
+            "   It would be {expected:,}, and 0: what is trained here, and what is fixed?"
+        ),
         "factor": "a vector is its row of the table times {factor:.3f}",
         "factor_why": "   sqrt(d_model) = {wanted:.3f}",
         "factor_differs": "   sqrt(d_model) would be {wanted:.3f}",
@@ -24,14 +27,22 @@ TEXTS = {
         "row": "   position {position}: {numbers}",
         "pairs": "a sine squared plus the cosine beside it squared: from {low:.3f} to {high:.3f}",
         "pairs_why": "   Each pair is a clock hand that turns, the first fast, the last slowly.",
-        "pairs_differ": "   It would be 1 everywhere if both had the same frequency.",
+        "pairs_differ": (
+            "   It would be 1 everywhere if both had the same frequency and nothing scaled them."
+        ),
+        "origin": "   At position 0, a sine is 0 and a cosine 1. Where does the counting begin?",
         "waves": "a turn takes {fast:.2f} positions in the first pair, {slow:,.0f} in the last",
+        "waves_differ": (
+            "   By the formula it would be {fast:.2f} and {slow:,.0f}. "
+            "What are the base, the exponent and its sign?"
+        ),
         "products": (
             "positions 10 and 15 multiplied: {near:.2f}; 40 and 45: {far:.2f}; "
             "10 and 45: {apart:.2f}"
         ),
         "products_why": "   The product depends on the distance only, not on the place.",
         "products_differ": "   The first two pairs are equally far apart; these should be equal.",
+        "products_flat": "   All three are equal. What tells position 10 from position 45?",
         "wave_table": "what is added to each position",
         "down": "position",
         "across": "column of the vector",
@@ -39,6 +50,9 @@ TEXTS = {
     "ko": {
         "shapes": "id {ids} -> 벡터 {vectors} -> 위치를 더한 것 {y}",
         "parameters": "파라미터 수: 단어 쪽 {words:,}개, 위치 쪽 {positions}개",
+        "parameters_differ": (
+            "   각각 {expected:,}개와 0개여야 해요. 무엇을 학습하고 무엇을 고정하나요?"
+        ),
         "factor": "벡터 = 표의 행 x {factor:.3f}",
         "factor_why": "   sqrt(d_model) = {wanted:.3f}",
         "factor_differs": "   sqrt(d_model)이라면 {wanted:.3f}이어야 해요.",
@@ -47,13 +61,20 @@ TEXTS = {
         "row": "   위치 {position}: {numbers}",
         "pairs": "사인 제곱 더하기 옆에 있는 코사인 제곱: {low:.3f}부터 {high:.3f}까지",
         "pairs_why": "   쌍마다 도는 시곗바늘 하나예요. 첫 쌍은 빠르게, 마지막 쌍은 느리게 돌아요.",
-        "pairs_differ": "   둘의 주파수가 같다면 어디서나 1이어야 해요.",
+        "pairs_differ": (
+            "   둘의 주파수가 같고 값의 크기를 바꾸지 않았다면 어디서나 1이어야 해요."
+        ),
+        "origin": "   위치 0에서 사인은 0, 코사인은 1이에요. 위치를 어디서부터 세나요?",
         "waves": "한 바퀴 도는 데 첫 쌍은 위치 {fast:.2f}개, 마지막 쌍은 {slow:,.0f}개가 걸려요",
+        "waves_differ": (
+            "   식대로라면 {fast:.2f}개와 {slow:,.0f}개예요. 밑과 지수, 지수의 부호는 무엇인가요?"
+        ),
         "products": (
             "위치끼리의 내적: 10과 15는 {near:.2f}, 40과 45는 {far:.2f}, 10과 45는 {apart:.2f}"
         ),
         "products_why": "   내적은 위치가 아니라 둘 사이의 거리만 따라가요.",
         "products_differ": "   앞의 두 쌍은 거리가 같으니 내적도 같아야 해요.",
+        "products_flat": "   셋이 모두 같아요. 위치 10과 위치 45는 무엇이 다른가요?",
         "wave_table": "위치마다 더하는 값",
         "down": "위치",
         "across": "벡터의 열",
@@ -71,17 +92,21 @@ def show(step: ModuleType, say: Say, options: argparse.Namespace) -> None:
     positions = step.PositionalEncoding(d_model, 0.0)
     ids = torch.randint(vocab, (2, 10))
     vectors = words(ids)
-    y = positions(vectors)
+    y = positions(vectors.clone())
     shapes = {"ids": ids, "vectors": vectors, "y": y}
     say("shapes", **{name: tuple(tensor.shape) for name, tensor in shapes.items()})
     say("parameters", words=count(words), positions=count(positions))
+    if (count(words), count(positions)) != (vocab * d_model, 0):
+        say("parameters_differ", expected=vocab * d_model)
     show_factor(words, ids, vectors, say, options)
 
     say("table", rows=ROWS, d_model=NARROW)
     for position, row in enumerate(waves(step, NARROW, ROWS)):
         numbers = " ".join(f"{number:6.3f}" for number in row.tolist())
         say("row", position=position, numbers=numbers)
-    show_pairs(waves(step, d_model, 50), say)
+    table = waves(step, d_model, 50)
+    show_pairs(table, say)
+    show_products(table, say)
 
 
 def show_factor(
@@ -105,21 +130,42 @@ def show_factor(
 
 
 def show_pairs(table: torch.Tensor, say: Say) -> None:
-    sine, cosine = table[:, 0::2].double(), table[:, 1::2].double()
-    sizes = sine[:, : cosine.size(1)] ** 2 + cosine**2
+    cosine = table[:, 1::2].double()
+    sine = table[:, 0::2].double()[:, : cosine.size(1)]
+    sizes = sine**2 + cosine**2
     say("pairs", low=sizes.min().item(), high=sizes.max().item())
     even = torch.allclose(sizes, torch.ones_like(sizes), atol=1e-3)
-    say("pairs_why" if even else "pairs_differ")
-    if even and not sine[0].any():
+    if not even:
+        say("pairs_differ")
+    elif sine[0].any():
+        say("origin")
+    else:
         # From position 0 to position 1 the hand moves by its frequency.
-        periods = 2 * math.pi / sine[1].asin()
-        say("waves", fast=periods[0].item(), slow=round(periods[-1].item(), -2))
+        periods = 2 * math.pi / torch.atan2(sine[1], cosine[1])
+        turns = {"fast": rounded(periods[0].item()), "slow": rounded(periods[-1].item())}
+        if 0 < turns["fast"] <= turns["slow"]:
+            say("pairs_why")
+        say("waves", **turns)
+        slowest = 10_000 ** (2 * (sine.size(1) - 1) / table.size(1))
+        wanted = {"fast": rounded(2 * math.pi), "slow": rounded(2 * math.pi * slowest)}
+        if not all(math.isclose(turns[name], wanted[name], rel_tol=1e-2) for name in turns):
+            say("waves_differ", **wanted)
 
+
+def rounded(number: float) -> float:
+    """Return the number with the three digits that single precision leaves of a slow wave."""
+    return float(f"{number:.3g}")
+
+
+def show_products(table: torch.Tensor, say: Say) -> None:
     near, far, apart = (
         (table[first] @ table[second]).item() for first, second in ((10, 15), (40, 45), (10, 45))
     )
     say("products", near=near, far=far, apart=apart)
-    say("products_why" if math.isclose(near, far, abs_tol=1e-2) else "products_differ")
+    if not math.isclose(near, far, rel_tol=1e-4, abs_tol=1e-2):
+        say("products_differ")
+    else:
+        say("products_flat" if math.isclose(near, apart, abs_tol=1e-2) else "products_why")
 
 
 def waves(step: ModuleType, d_model: int, length: int) -> torch.Tensor:
