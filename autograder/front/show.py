@@ -68,13 +68,13 @@ def explained(
     """
     for finding in check.findings:
         text = tell(finding, step, lang, check=check.check, file=_short(filename))
-        again = text in told
-        told.add(text)
-        if again and finding.text != "mistake":
+        mistake = finding.facts["mistake"] if finding.text == "mistake" else ""
+        again = (mistake or text) in told
+        told.add(mistake or text)
+        if again and not mistake:
             continue
         if again:
-            name = step.misconception(finding.facts["mistake"]).name[lang]
-            text = say("mistake_again", lang, name=name)
+            text = say("mistake_again", lang, name=step.misconception(mistake).name[lang])
         yield from text.splitlines()
 
 

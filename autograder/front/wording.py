@@ -68,7 +68,10 @@ def tell(finding: Finding, step: Step, lang: str, *, check: str = "", file: str 
         facts |= {k: _in_quotes(facts[k]) for k in ("seen", "asked")}
     if finding.text == "difference.kind":
         facts |= {k: _kind(str(facts[k]), lang) for k in ("seen", "asked")}
-    return _without_gaps(say(_key(finding), lang, **facts))
+    key = _key(finding)
+    if key == "mistake" and any(c.name == check and not c.graded for c in step.checks):
+        key = "remark"
+    return _without_gaps(say(key, lang, **facts))
 
 
 class _Claims(dict[str, str]):

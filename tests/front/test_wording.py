@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autograder.core.step import all_steps, find_step
-from autograder.core.verdict import Finding
-from autograder.front import wording
+from autograder.core.verdict import CheckVerdict, Finding
+from autograder.front import show, wording
 
 PACKAGE = Path(wording.__file__).parents[1]
 STEP = find_step(4)
@@ -87,6 +87,35 @@ def test_every_mistake_is_told_with_its_question_and_without_its_place(step, lan
         assert mistake.name[lang] in told
         assert " ".join(mistake.question[lang].split())[:60] in " ".join(told.split())
         assert mistake.place[lang] not in told
+
+
+@pytest.mark.parametrize(
+    ("lang", "graded", "advice"),
+    [
+        ("en", "Known mistake: ", "Remark: "),
+        ("ko", "알려진 실수: ", "참고: "),
+    ],
+)
+def test_what_advice_has_seen_is_a_remark_and_no_mistake(lang: str, graded: str, advice: str):
+    step = find_step("embeddings")
+    finding = Finding("mistake", {"mistake": step.misconceptions[0].slug})
+    for check in step.checks:
+        told = wording.tell(finding, step, lang, check=check.name)
+        assert told.startswith(graded if check.graded else advice)
+
+
+def test_a_mistake_is_explained_once_be_it_first_seen_by_advice_or_not():
+    step = find_step("embeddings")
+    finding = Finding("mistake", {"mistake": step.misconceptions[0].slug})
+    checks = [
+        CheckVerdict(name, "", "failed", 0, points, (finding,))
+        for name, points in (("odd_width", 0), (step.checks[0].name, 1), ("odd_width", 0))
+    ]
+    told: set[str] = set()
+    first, *rest = (list(show.explained(c, step, "en", "x.py", told)) for c in checks)
+    assert first[0].startswith("Remark: ") and len(first) > 1
+    assert [lines[0].split(":")[0] for lines in rest] == ["The same mistake"] * 2
+    assert [len(lines) for lines in rest] == [1, 1]
 
 
 def test_an_error_is_told_with_the_learners_own_line():
