@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Literal
 
@@ -123,7 +124,9 @@ def printed(verdict: Verdict, lang: str) -> Iterator[Line]:
     lines = escape_lines(verdict.printed, PRINTED)
     if lines:
         yield Line(say("show.printed", lang, limit=PRINTED), "quiet")
-        yield from (Line(f"  | {line}", "quiet") for line in lines)
+    for line, equal in groupby(lines):  # what one call prints comes anew with every probe
+        times = len(list(equal))
+        yield Line(f"  | {line}" + (f"  × {times}" if times > 1 and line else ""), "quiet")
 
 
 def _next(

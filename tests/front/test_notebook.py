@@ -207,14 +207,27 @@ def test_words_in_a_graded_cell_fit_a_page(place: Place, word: str):
 
 
 def test_prints_and_warnings_are_shown_harmless_and_not_on_stderr(place: Place):
-    noisy = "print('\\x1b[31m<script>'); import warnings; warnings.warn('look'); " + RELU
-    place(SOLUTION.replace(RELU, noisy))
-    for text in ("check(4)", "check(4, 'output')"):
+    noisy = "print('\\x1b[31m<script>'); import warnings; warnings.warn('look'); "
+    place(SOLUTION.replace(RELU, noisy + "hidden = hidden"))
+    lost = "try: check(4, 'output')\nexcept Exception: pass"
+    for text in ("check(4)", lost):
         seen = place(text)
         assert seen.err == ""
         assert "\\x1b[31m<script>" in seen.out and "\x1b" not in seen.out
         assert "UserWarning: look" in seen.out
         assert len(seen.out.splitlines()) < 50
+
+
+def test_a_line_that_is_printed_again_and_again_is_shown_once(place: Place):
+    place(SOLUTION.replace(RELU, "print('here', hidden.dim()); " + RELU))
+    (line,) = [line for line in place("check(4)").out.splitlines() if "here 3" in line]
+    assert re.fullmatch(r"  \| here 3  × \d+", line)
+
+
+def test_a_cell_that_passes_repeats_no_prints(place: Place):
+    place(SOLUTION.replace(RELU, "print('here'); " + RELU))
+    assert "| here" in place("check(4)").out
+    assert len(place("check(4, 'output')").out.splitlines()) == 1
 
 
 class _Tags(HTMLParser):

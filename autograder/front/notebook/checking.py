@@ -81,8 +81,9 @@ def _one(name: str, verdict: Verdict, step: Step, subject: Live, lang: str) -> i
         NotPassed: there are none.
     """
     found = next(c for c in verdict.checks if c.check == name)
-    for line in table.printed(verdict, lang):
-        print(line)
+    if found.state != "passed":
+        for line in table.printed(verdict, lang):
+            print(line)
     before = table.wrapped(failed_since([found.export], subject, lang))
     words = "\n".join([*before, *table.of_check(found, verdict, step, lang)])
     if found.max_points and not found.points:
