@@ -18,23 +18,29 @@ TEXTS = {
     "en": {
         "parts": "the parts of the model, and how many parameters each has:",
         "part": "   {name:<10} {count:>12,}",
+        "part_off": "      By the formula {expected:,}: is a size another, or a copy missing?",
         "no_part": "   {name:<10} (the model has no module of this name)",
         "total": "   total      {count:>12,}",
         "total_differs": "   The parts add up to {parts:,}: is something shared, or elsewhere?",
         "shapes": "shapes: {src} -> {memory} -> {features} -> {scores}",
         "shapes_why": "   source ids -> memory -> features of the target -> log-probabilities",
         "sums": "probabilities of all next words, summed at each position: {sums}",
+        "sums_off": "   Each should be 1. Is it a log-softmax, and over the words?",
         "largest": "largest |w_1| of the first feed-forward network: {largest:.4f}",
         "named_otherwise": "   (Nothing is called w_1 here; this is {name}, found by its shape.)",
         "bound": "   Xavier's bound, sqrt(6 / ({d_model} + {d_ff})) = {bound:.4f}",
+        "bound_off": "   The largest of so many would be just below it. How is a matrix drawn?",
         "no_w_1": "(The encoder has no matrix of d_ff = {d_ff} by d_model = {d_model} to look at.)",
         "dropout": "with dropout 0, two runs in training differ by {difference:.3f}",
-        "dropout_why": "   So the rate has reached every dropout in the model.",
+        "dropout_why": "   So nothing is left to chance at that rate.",
         "dropout_lost": "   Some dropout has not heard of the rate. Is it the attentions'?",
     },
     "ko": {
         "parts": "모델의 부품과 저마다의 파라미터 수:",
         "part": "   {name:<10} {count:>12,}",
+        "part_off": (
+            "      식대로라면 {expected:,}개예요. 크기가 다르거나 복사가 빠진 것은 아닌가요?"
+        ),
         "no_part": "   {name:<10} (이런 이름의 모듈이 모델에 없어요)",
         "total": "   합계       {count:>12,}",
         "total_differs": (
@@ -43,12 +49,14 @@ TEXTS = {
         "shapes": "모양: {src} -> {memory} -> {features} -> {scores}",
         "shapes_why": "   원문의 id -> 메모리 -> 번역문의 특성 -> 로그 확률",
         "sums": "다음 단어들의 확률을 위치마다 모두 더하면: {sums}",
+        "sums_off": "   모두 1이어야 해요. 로그 소프트맥스를 단어 쪽으로 계산하나요?",
         "largest": "첫 피드포워드의 |w_1| 가운데 가장 큰 값: {largest:.4f}",
         "named_otherwise": "   (이름이 w_1인 것이 없어서, 모양을 보고 찾은 {name}의 값이에요.)",
         "bound": "   Xavier의 한계, sqrt(6 / ({d_model} + {d_ff})) = {bound:.4f}",
+        "bound_off": "   이렇게 많으면 가장 큰 값은 한계 바로 아래예요. 행렬을 어떻게 뽑나요?",
         "no_w_1": "(인코더에 d_ff = {d_ff}, d_model = {d_model}인 행렬이 없어서 볼 수 없어요.)",
         "dropout": "드롭아웃 0으로 학습 모드에서 두 번 실행할 때의 차이: {difference:.3f}",
-        "dropout_why": "   비율이 모델의 모든 드롭아웃에 전해졌어요.",
+        "dropout_why": "   이 비율에서는 우연에 맡긴 것이 없어요.",
         "dropout_lost": "   비율을 받지 못한 드롭아웃이 있어요. 어텐션의 드롭아웃은 아닌가요?",
     },
 }
@@ -67,13 +75,28 @@ def show(step: ModuleType, say: Say, options: argparse.Namespace) -> None:
         d_ff=options.d_ff,
         h=options.h,
     )
-    show_parts(model, say)
+    show_parts(model, say, by_formula(options))
     show_a_sentence(model.eval(), say, options)
     show_start(model, say, options)
     show_dropout(step, say)
 
 
-def show_parts(model: nn.Module, say: Say) -> None:
+def by_formula(options: argparse.Namespace) -> dict[str, int]:
+    """Return by name how many parameters each part should have."""
+    d_model, d_ff, layers = options.d_model, options.d_ff, options.layers
+    attention, norm = 4 * (d_model * d_model + d_model), 2 * d_model
+    feed_forward = 2 * d_model * d_ff + d_ff + d_model
+    counts = (
+        layers * (attention + feed_forward + 2 * norm) + norm,
+        layers * (2 * attention + feed_forward + 3 * norm) + norm,
+        options.src_vocab * d_model,
+        options.tgt_vocab * d_model,
+        (d_model + 1) * options.tgt_vocab,
+    )
+    return dict(zip(PARTS, counts, strict=True))
+
+
+def show_parts(model: nn.Module, say: Say, expected: dict[str, int]) -> None:
     say("parts")
     parts = 0
     for name in PARTS:
@@ -81,6 +104,8 @@ def show_parts(model: nn.Module, say: Say) -> None:
         if isinstance(part, nn.Module):
             say("part", name=name, count=count(part))
             parts += count(part)
+            if count(part) != expected[name]:
+                say("part_off", expected=expected[name])
         else:
             say("no_part", name=name)
     total = count(model)
@@ -101,6 +126,8 @@ def show_a_sentence(model: nn.Module, say: Say, options: argparse.Namespace) -> 
     say("shapes_why")
     sums = scores.exp().sum(dim=-1)[0].tolist()
     say("sums", sums=" ".join(f"{total:.3f}" for total in sums))
+    if not all(math.isclose(total, 1, abs_tol=1e-3) for total in sums):
+        say("sums_off")
 
 
 def show_start(model: nn.Module, say: Say, options: argparse.Namespace) -> None:
@@ -111,10 +138,14 @@ def show_start(model: nn.Module, say: Say, options: argparse.Namespace) -> None:
         say("no_w_1", d_model=d_model, d_ff=d_ff)
         return
     name, matrix = next((pair for pair in found if "w_1" in pair[0].split(".")), found[0])
-    say("largest", largest=matrix.abs().max().item())
+    largest = matrix.abs().max().item()
+    say("largest", largest=largest)
     if "w_1" not in name.split("."):
         say("named_otherwise", name=name)
-    say("bound", d_model=d_model, d_ff=d_ff, bound=math.sqrt(6 / (d_model + d_ff)))
+    bound = math.sqrt(6 / (d_model + d_ff))
+    say("bound", d_model=d_model, d_ff=d_ff, bound=bound)
+    if not 0.95 * bound < largest < 1.0001 * bound:
+        say("bound_off")
 
 
 def first_matrices(
@@ -133,7 +164,7 @@ def show_dropout(step: ModuleType, say: Say) -> None:
     first, second = (model(src, tgt, *masks) for _ in range(2))
     difference = (first - second).abs().max().item()
     say("dropout", difference=difference)
-    say("dropout_lost" if difference > 0 else "dropout_why")
+    say("dropout_why" if difference == 0 else "dropout_lost")
 
 
 def count(module: nn.Module) -> int:

@@ -28,16 +28,20 @@ TEXTS = {
         "one_row": "   But there were {rows} sentences.",
         "goes_on": "   The longest text has {longest} tokens. Does the end symbol stop anything?",
         "unfilled": "   After its end, a row should hold the end symbol only.",
+        "misheard": "   It would be {start}, then the source up to {end}. What follows what?",
         "counts": "calls of encode: {encode}, of decode: {decode}",
         "masks": "what each position might see, when the text was {length} tokens long:",
         "mask_row": "   {picture}",
+        "masks_off": "   Should each position not see itself and what came before it, and no more?",
         "no_masks": "(decode got no mask that can be drawn.)",
         "no_gradients": "no gradients were recorded",
         "gradients": "gradients were recorded, which costs time and memory and serves nobody",
         "endless": "without an end symbol: {shape}",
         "short": "with max_len 1: {shape}",
+        "lengths_off": "   Are {max_len} and 1 not the lengths with the start symbol?",
         "random": "a model that has learnt nothing yet, with all {rows} sentences at once:",
         "alone": "   one by one, it writes the same in {same} of {rows} cases",
+        "alone_off": "   It should in all. Does a row hear of the others, or of chance?",
     },
     "ko": {
         "parrot": "모델 대신 앵무새가 원문을 따라 말해요. {start}은 글의 시작, {end}는 끝이에요:",
@@ -47,16 +51,20 @@ TEXTS = {
         "one_row": "   그런데 문장은 {rows}개였어요.",
         "goes_on": "   가장 긴 글의 토큰은 {longest}개예요. 끝 기호에서 멈추는 것이 있나요?",
         "unfilled": "   행이 끝난 뒤의 자리에는 끝 기호만 있어야 해요.",
+        "misheard": "   {start} 다음에 원문이 {end}까지 와야 해요. 무엇 다음에 무엇을 붙이나요?",
         "counts": "부른 횟수: encode {encode}, decode {decode}",
         "masks": "글이 토큰 {length}개였을 때, 위치마다 볼 수 있던 것:",
         "mask_row": "   {picture}",
+        "masks_off": "   위치마다 자신과 그 앞만 봐야 하지 않을까요?",
         "no_masks": "(decode가 받은 것 가운데 그릴 수 있는 마스크가 없어요.)",
         "no_gradients": "기울기는 기록하지 않았어요.",
         "gradients": "기울기를 기록했어요. 아무도 쓰지 않는데 시간과 메모리만 들어요.",
         "endless": "끝 기호가 없으면: {shape}",
         "short": "max_len이 1이면: {shape}",
+        "lengths_off": "   시작 기호까지 세어 길이가 {max_len}, 1이어야 하지 않을까요?",
         "random": "아직 아무것도 배우지 않은 모델에 문장 {rows}개를 한꺼번에 넣으면:",
         "alone": "   하나씩 넣어도 똑같이 쓰는 문장: {same}개 (전체 {rows}개)",
+        "alone_off": "   모두 같아야 해요. 다른 행이나 우연이 끼어드나요?",
     },
 }
 
@@ -116,11 +124,13 @@ def show(step: ModuleType, say: Say, options: argparse.Namespace) -> None:
     say("endless", shape=tuple(endless.shape))
     short = step.greedy_decode(Parrot().eval(), SOURCES, src_mask, 1, START, END)
     say("short", shape=tuple(short.shape))
+    if (endless.size(1), short.size(1)) != (max_len, 1):
+        say("lengths_off", max_len=max_len)
     show_a_model(step, say, max_len)
 
 
 def judge(ys: torch.Tensor, max_len: int, say: Say) -> None:
-    """Say whether all rows are there, wait when they have ended, and end together."""
+    """Say whether all rows are there, wait when they have ended, end together, and are right."""
     if len(ys) != len(SOURCES):
         say("one_row", rows=len(SOURCES))
         return
@@ -132,8 +142,16 @@ def judge(ys: torch.Tensor, max_len: int, say: Say) -> None:
         say("goes_on", longest=longest)
     elif (ys[after] != END).any():
         say("unfilled")
+    elif ys.tolist() != repeated()[:, :longest].tolist():
+        say("misheard", start=START, end=END)
     else:
         say("waits")
+
+
+def repeated() -> torch.Tensor:
+    """Return what the parrot says when it is asked as it should be."""
+    start = torch.full((len(SOURCES), 1), START)
+    return torch.cat([start, SOURCES.masked_fill(SOURCES == PAD, END)], dim=1)
 
 
 def show_last_mask(parrot: Parrot, say: Say) -> None:
@@ -143,8 +161,11 @@ def show_last_mask(parrot: Parrot, say: Say) -> None:
         return
     length = mask.size(-1)
     say("masks", length=length)
-    for row in mask.reshape(-1, length)[:length]:
+    rows = mask.reshape(-1, length)[:length]
+    for row in rows:
         say("mask_row", picture=" ".join("#" if seen else "." for seen in row.tolist()))
+    if not torch.equal(rows != 0, torch.ones(length, length).tril() == 1):
+        say("masks_off")
 
 
 def show_a_model(step: ModuleType, say: Say, max_len: int) -> None:
@@ -161,6 +182,8 @@ def show_a_model(step: ModuleType, say: Say, max_len: int) -> None:
         alone = step.greedy_decode(model, one, its_mask, max_len, START)
         same += torch.equal(alone[0], together[row])
     say("alone", same=same, rows=len(SOURCES))
+    if same != len(SOURCES):
+        say("alone_off")
 
 
 def ids(row: torch.Tensor) -> str:

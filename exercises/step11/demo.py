@@ -19,6 +19,7 @@ TEXTS = {
         "sources": "sources {shape}, with pad {pad} drawn as _, and what may be looked at:",
         "source": "   {ids}      {picture}",
         "source_mask": "   src_mask: {shape}, {dtype}",
+        "source_off": "   Should it not be {shape}, with a # at each token and at no padding?",
         "targets": "targets {whole}: the decoder reads {tgt} and has to say {tgt_y}:",
         "reads": "   reads  {ids}",
         "says": "   says   {ids}",
@@ -29,6 +30,8 @@ TEXTS = {
         "numbers": "   {numbers}",
         "hidden": "   In the column of a padding, nobody sees anything.",
         "seen": "   Somebody sees padding. Which axis is the one that is looked at?",
+        "padding_only": "   Only paddings see a padding; nobody reads what comes of them.",
+        "blind": "   Somebody does not see itself, or a token before it. What is hidden?",
         "ahead": "   Somebody sees what comes after it.",
         "tokens": "ntokens: {ntokens}; tgt_y has {cells} cells",
         "counted": "   So many predictions count: all but the padding of tgt_y.",
@@ -43,6 +46,7 @@ TEXTS = {
         "sources": "원문 {shape}과 볼 수 있는 자리 (패딩 {pad}는 _로 그렸어요):",
         "source": "   {ids}      {picture}",
         "source_mask": "   src_mask: {shape}, {dtype}",
+        "source_off": "   {shape}이고, 패딩 말고는 모두 #이어야 하지 않을까요?",
         "targets": "번역문 {whole}: 디코더가 읽는 것 {tgt}, 말해야 하는 것 {tgt_y}:",
         "reads": "   읽기   {ids}",
         "says": "   말하기 {ids}",
@@ -53,6 +57,8 @@ TEXTS = {
         "numbers": "   {numbers}",
         "hidden": "   패딩 자리의 열은 아무도 볼 수 없어요.",
         "seen": "   패딩을 보는 위치가 있어요. 보이는 쪽은 어느 축인가요?",
+        "padding_only": "   패딩을 보는 것은 패딩뿐이에요. 거기서 나온 것은 아무도 읽지 않아요.",
+        "blind": "   자신이나 앞의 토큰을 못 보는 위치가 있어요. 무엇을 가렸나요?",
         "ahead": "   자기보다 뒤에 오는 것을 보는 위치가 있어요.",
         "tokens": "ntokens: {ntokens}. tgt_y의 칸은 {cells}개예요.",
         "counted": "   tgt_y에서 패딩을 뺀 것만 예측으로 세요.",
@@ -73,6 +79,9 @@ def show(step: ModuleType, say: Say, options: argparse.Namespace) -> None:
     for row, its_mask in zip(batch.src, seen, strict=True):
         say("source", ids=drawn(row), picture=marks(its_mask))
     say("source_mask", **described(batch.src_mask))
+    wanted_mask = (SOURCES != PAD).unsqueeze(1)
+    if not torch.equal(batch.src_mask != 0, wanted_mask):
+        say("source_off", shape=tuple(wanted_mask.shape))
 
     shapes = {"whole": TARGETS, "tgt": batch.tgt, "tgt_y": batch.tgt_y}
     say("targets", **{name: tuple(tensor.shape) for name, tensor in shapes.items()})
@@ -106,8 +115,10 @@ def show_target_mask(batch: Any, say: Say) -> None:
         say("seen")
     elif (may_look.triu(diagonal=1) & real).any():
         say("ahead")
+    elif (~may_look & ~padding & real).tril().any():
+        say("blind")
     else:
-        say("hidden")
+        say("padding_only" if (may_look & padding).any() else "hidden")
 
 
 def described(mask: torch.Tensor) -> dict[str, object]:
