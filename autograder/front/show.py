@@ -151,9 +151,14 @@ def _next(
         yield following(step, lang)
 
 
+def next_step(step: Step) -> Step | None:
+    """The step after it; None after the last."""
+    return next((s for s in all_steps() if s.number > step.number), None)
+
+
 def following(step: Step, lang: str) -> Line:
     """What comes after a step that is passed."""
-    later = next((s for s in all_steps() if s.number > step.number), None)
+    later = next_step(step)
     if later:
         return Line(say("show.try_next", lang, step=later.name, title=later.title[lang]))
     return Line(say("show.try_training", lang))

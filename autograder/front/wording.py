@@ -21,6 +21,7 @@ LANGUAGES: tuple[Language, ...] = ("en", "ko")
 # The first of these that is set says which language the reader has.
 _SETTINGS = ("AUTOGRADER_LANG", "LC_ALL", "LC_MESSAGES", "LANG")
 _CLAIMED = ("unreadable.", "unusable.")  # findings whose facts come from the learner's process
+_KINDS = re.compile(r"tensor|(tuple|list) of \d+")
 _LONGEST = 300  # characters of a learner's text in one place
 
 
@@ -66,6 +67,9 @@ def tell(finding: Finding, step: Step, lang: str, *, check: str = "", file: str 
         facts["where"] = str(list(facts["where"]))
     if finding.text == "difference.plain" and _unclear([facts["seen"], facts["asked"]]):
         facts |= {k: _in_quotes(facts[k]) for k in ("seen", "asked")}
+    if finding.text == "difference.plain":  # some probes note what kind of thing came
+        told = {k: facts[k] for k in ("seen", "asked") if _KINDS.fullmatch(str(facts[k]))}
+        facts |= {k: _kind(str(kind), lang) for k, kind in told.items()}
     if finding.text == "difference.kind":
         facts |= {k: _kind(str(facts[k]), lang) for k in ("seen", "asked")}
     key = _key(finding)

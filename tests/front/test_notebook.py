@@ -264,7 +264,9 @@ def test_the_table_is_told_to_who_cannot_see_it_and_holds_nothing_of_the_learner
     assert scopes == ["col"] * 3 + ["row"] * len(verdict.checks)
     shown = "".join(page.data)
     assert "<script>alert(1)</script>" in shown and "<img src=x onerror=y>" in shown
-    assert shown.count("✗") == len([c for c in verdict.checks if c.max_points])
+    rows, below = shown.split("a <note>")
+    assert rows.count("✗") == len([c for c in verdict.checks if c.max_points])
+    assert below.count("✗") == 1
 
 
 # ---------------------------------------------------------------- the learner's own process
@@ -405,6 +407,39 @@ def test_watch_tells_what_stops_the_learners_code(place: Place):
     number = next(n for n, line in enumerate(broken.splitlines(), 1) if "so far" in line)
     seen = place(broken, "mine.py")
     assert f"mine.py, line {number}: ValueError: so far" in seen.out and seen.err == ""
+
+
+@pytest.mark.parametrize(
+    "text", ["return None", "raise ValueError"], ids=["outside", "in the code"]
+)
+def test_watch_sends_who_is_stopped_to_the_checks(place: Place, text: str):
+    place(SOLUTION.replace(RELU, text))
+    for lang, words in (("en", "Run this first: "), ("ko", "먼저 이것을 실행해 보세요: ")):
+        *_, last = place(f"watch(4, lang='{lang}')").out.splitlines()
+        assert last.endswith(f'{words}check("step04")')
+
+
+def test_the_next_notebook_is_named_where_it_is(place: Place, tmp_path: Path, monkeypatch):
+    for folder in ("step04", "step05"):
+        (tmp_path / folder).mkdir()
+    monkeypatch.chdir(tmp_path / "step04")
+    place(SOLUTION)
+    assert ".ipynb" not in place("check(4)").out
+    (tmp_path / "step05" / "step05.ipynb").touch()
+    assert "Its notebook: step05/step05.ipynb" in place("check(4)").out
+    assert "다음 노트북: step05/step05.ipynb" in place("check(4, lang='ko')").out
+    (tmp_path / "step05" / "step05.ko.ipynb").touch()
+    assert "다음 노트북: step05/step05.ko.ipynb" in place("check(4, lang='ko')").out
+
+
+@pytest.mark.parametrize(
+    ("text", "mark"), [("hidden = hidden", "✗"), ("while True: pass", "…"), (RELU, "!")]
+)
+def test_what_to_mend_is_known_by_its_mark(place: Place, text: str, mark: str):
+    solution = SOLUTION.replace(RELU, text)
+    place(solution if mark != "!" else solution.replace("class Pos", "class MyPos"))
+    assert f"Next: fix the first {mark} above" in place("check(4)").out
+    assert f"다음: 위의 첫 번째 {mark} 항목부터" in place("check(4, lang='ko')").out
 
 
 @pytest.mark.parametrize("number", [1, 2, 5, 6, 11, 12, 13, 15, 16])

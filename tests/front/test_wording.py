@@ -79,6 +79,18 @@ def test_texts_that_would_run_into_the_sentence_stand_in_quotes(seen, asked, tol
     assert wording.tell(finding, STEP, "en", check="output").endswith(told)
 
 
+@pytest.mark.parametrize(
+    ("lang", "told"),
+    [
+        ("en", "yours is a tensor, asked is a tuple of 2."),
+        ("ko", "나온 값은 텐서, 나와야 할 값은 값이 2개인 tuple."),
+    ],
+)
+def test_kinds_that_a_probe_noted_are_told_in_words(lang: str, told: str):
+    finding = Finding("difference.plain", {"key": "y", "seen": "tensor", "asked": "tuple of 2"})
+    assert wording.tell(finding, STEP, lang, check="output").endswith(told)
+
+
 @pytest.mark.parametrize("lang", wording.LANGUAGES)
 @pytest.mark.parametrize("step", all_steps(), ids=lambda s: s.name)
 def test_every_mistake_is_told_with_its_question_and_without_its_place(step, lang: str):

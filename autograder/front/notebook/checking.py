@@ -6,6 +6,7 @@ import io
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autograder.core.step import Step
@@ -50,9 +51,9 @@ def check(
         if name is not None:
             return _one(name, verdict, found, subject, speech)
         notes = [] if apart else [say("notebook.in_process", speech)]
-        shown = table.Table(
-            verdict, found, speech, notes, list(failed_since(found.exports, subject, speech))
-        )
+        warnings = list(failed_since(found.exports, subject, speech))
+        # A kernel starts in its notebook's folder.
+        shown = table.Table(verdict, found, speech, notes, warnings, _here())
         present(shown.html(), shown.text())
         return None
 
@@ -72,6 +73,14 @@ def _graded(step: Step, subject: Live, seed: int | None) -> tuple[Verdict, bool]
         apart = can_fork() and not torch.cuda.is_initialized() and gradients_after_fork()
         verdict = grade(step, subject, seed=seed, in_process=not apart)
     return (verdict if apart else replace(verdict, printed=prints.getvalue())), apart
+
+
+def _here() -> Path | None:
+    """The current folder, unless it is gone."""
+    try:
+        return Path.cwd()
+    except OSError:
+        return None
 
 
 def _one(name: str, verdict: Verdict, step: Step, subject: Live, lang: str) -> int:

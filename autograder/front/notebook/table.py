@@ -5,7 +5,9 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from autograder.authoring.notebooks import name_of
 from autograder.core.step import Step
 from autograder.core.verdict import CheckVerdict, Verdict
 from autograder.front import show
@@ -46,13 +48,17 @@ _STYLE = """
 
 @dataclass(frozen=True)
 class Table:
-    """All checks of a step on a verdict, `warnings` above and `notes` below (harmless already)."""
+    """All checks of a step on a verdict, `warnings` above and `notes` below (harmless already).
+
+    `folder` is the one that the learner's notebook lies in.
+    """
 
     verdict: Verdict
     step: Step
     lang: str
     notes: Sequence[str] = ()
     warnings: Sequence[str] = ()
+    folder: Path | None = None
 
     def text(self) -> str:
         """Lines as in a terminal."""
@@ -120,11 +126,22 @@ class Table:
         if any(f.text == "not_implemented" for c in wrong for f in c.findings):
             yield say("notebook.try_write", self.lang)
         elif wrong:
-            yield say("notebook.try_fix", self.lang)
+            tried = [c for c in wrong if c.state != "skipped"] or wrong
+            yield say("notebook.try_fix", self.lang, mark=show.MARKS[tried[0].state])
             if all(c.state == "failed" for c in wrong):
                 yield say("notebook.try_watch", self.lang, step=self.step.name)
         else:
             yield show.following(self.step, self.lang).text
+            if later := self._next_notebook():
+                yield say("notebook.open_next", self.lang, file=later)
+
+    def _next_notebook(self) -> str:
+        """The next step's notebook, as a file browser shows it; '' if it is not beside this one."""
+        later = show.next_step(self.step)
+        if later is None or self.folder is None:
+            return ""
+        names = [f"{later.name}/{name_of(later, lang)}" for lang in (self.lang, "en")]
+        return next((name for name in names if (self.folder.parent / name).is_file()), "")
 
     def _sum(self) -> str:
         return show.summed(self.verdict, self.verdict.checks, self.step, self.lang).text

@@ -52,7 +52,7 @@ def _watch(step: Step, subject: Live, lang: str) -> None:
     mine.__dict__.update({k: v for k, v in subject.namespace.items() if not k.startswith("__")})
     with undisturbed():
         shown = demo.load_file(kit_file("exercises", step.name, "demo.py"), f"{step.name}_demo")
-        lines = {**shown.TEXTS[lang], **_endings(lang)}
+        lines = {**shown.TEXTS[lang], **_endings(step, lang)}
         options = argparse.Namespace(**getattr(shown, "SIZES", {}))
 
         def place(error: Exception) -> tuple[str, int | None]:
@@ -65,9 +65,11 @@ def _watch(step: Step, subject: Live, lang: str) -> None:
             pictures.show(shown, step, mine, lang)
 
 
-def _endings(lang: str) -> dict[str, str]:
+def _endings(step: Step, lang: str) -> dict[str, str]:
     """What is said where a demo stops, by the names that `demo.COMMON` has for it."""
-    return {name: texts()[f"watch.{name}"][lang] for name in ("unfinished", "broken", "outside")}
+    endings = {name: texts()[f"watch.{name}"][lang] for name in ("unfinished", "broken", "outside")}
+    more = say("watch.check", lang, step=step.name)
+    return endings | {name: f"{endings[name]}\n{more}" for name in ("broken", "outside")}
 
 
 def _place(error: Exception, subject: Live, lang: str) -> tuple[str, int | None]:
