@@ -23,9 +23,10 @@ TEXTS = {
         "formula_differs": "   By the formula {expected:,}: is a bias missing, or a layer extra?",
         "alone": "the 4th token in its sentence and all alone: outputs differ by {difference:.1e}",
         "alone_same": "   Rounding only. No token sees another one here; that is attention's work.",
-        "alone_mixed": "   That is more than rounding: the positions mix.",
+        "alone_mixed": "   That is more than rounding. Do the positions mix, or is it chance?",
         "zeros": "hidden units that are 0 when they reach the second layer: {share:.0%}",
         "zeros_why": "   Of numbers spread evenly around 0, ReLU silences the negative half.",
+        "zeros_off": "   It would be about half. What else makes them 0, or keeps them from it?",
         "zeros_none": "   Not one. Is there a ReLU between the layers?",
     },
     "ko": {
@@ -42,9 +43,10 @@ TEXTS = {
         ),
         "alone": "4번째 토큰을 문장째 넣을 때와 혼자 넣을 때, 출력의 차이: {difference:.1e}",
         "alone_same": "   반올림 오차뿐이에요. 토큰끼리 정보를 나누는 일은 어텐션이 맡아요.",
-        "alone_mixed": "   반올림 오차라기엔 커요. 위치끼리 섞이고 있어요.",
+        "alone_mixed": "   반올림 오차라기엔 커요. 위치끼리 섞이나요, 아니면 우연인가요?",
         "zeros": "ReLU를 지나 0이 되어 둘째 층에 닿은 은닉 유닛: {share:.0%}",
         "zeros_why": "   0을 중심으로 고르게 퍼진 수에서 음수인 절반이 ReLU에 막혀요.",
+        "zeros_off": "   절반쯤이어야 해요. ReLU 말고 무엇이 0을 만들거나 막나요?",
         "zeros_none": "   하나도 없어요. 두 층 사이에 ReLU가 있나요?",
     },
 }
@@ -83,7 +85,11 @@ def show(step: ModuleType, say: Say, options: argparse.Namespace) -> None:
         reaching = list(inputs.values())[-1]
         share = (reaching == 0).float().mean().item()
         say("zeros", share=share)
-        say("zeros_why" if share > 0 else "zeros_none")
+        # The fewer units there are, the more a share of them varies.
+        if abs(share - 0.5) < 2 / d_ff**0.5:
+            say("zeros_why")
+        else:
+            say("zeros_off" if share > 0 else "zeros_none")
 
 
 def watch(

@@ -143,7 +143,7 @@ def show_pairs(table: torch.Tensor, say: Say) -> None:
         # From position 0 to position 1 the hand moves by its frequency.
         periods = 2 * math.pi / torch.atan2(sine[1], cosine[1])
         turns = {"fast": rounded(periods[0].item()), "slow": rounded(periods[-1].item())}
-        if 0 < turns["fast"] <= turns["slow"]:
+        if 0 < turns["fast"] <= turns["slow"] < math.inf:
             say("pairs_why")
         say("waves", **turns)
         slowest = 10_000 ** (2 * (sine.size(1) - 1) / table.size(1))

@@ -27,6 +27,7 @@ TEXTS = {
         "padding": "   the padding changes:               {heard}",
         "no_mask": "   the padding changes, without mask: {heard}",
         "touched_why": "   # = the output here changes. What the mask hides reaches no real word.",
+        "touched_deaf": "   Some do not hear of the first word. Is the attention's result added?",
         "touched_lost": "   A real word hears of the padding. Does the mask reach the attention?",
     },
     "ko": {
@@ -44,6 +45,7 @@ TEXTS = {
         "padding": "   패딩을 바꾸면:             {heard}",
         "no_mask": "   마스크 없이 패딩을 바꾸면: {heard}",
         "touched_why": "   #은 출력이 달라진 자리예요. 가린 것은 진짜 단어에 전해지지 않아요.",
+        "touched_deaf": "   첫 단어가 전해지지 않은 자리가 있어요. 어텐션의 결과를 더하나요?",
         "touched_lost": "   패딩이 진짜 단어에 전해졌어요. 마스크가 어텐션까지 가나요?",
     },
 }
@@ -85,11 +87,15 @@ def show(step: ModuleType, say: Say, options: argparse.Namespace) -> None:
 def show_who_hears(encoder: nn.Module, x: torch.Tensor, mask: torch.Tensor, say: Say) -> None:
     say("touched", length=LENGTH, padded=PADDED)
     first, padding = slice(0, 1), slice(LENGTH - PADDED, LENGTH)
-    say("word", heard=marks(who_hears(encoder, x, mask, first)))
+    word = who_hears(encoder, x, mask, first)
+    say("word", heard=marks(word))
     real = who_hears(encoder, x, mask, padding)
     say("padding", heard=marks(real))
     say("no_mask", heard=marks(who_hears(encoder, x, None, padding)))
-    say("touched_lost" if real[:-PADDED].any() else "touched_why")
+    if real[:-PADDED].any():
+        say("touched_lost")
+    else:
+        say("touched_why" if word.all() else "touched_deaf")
 
 
 def who_hears(

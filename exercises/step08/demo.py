@@ -23,6 +23,7 @@ TEXTS = {
         "word": "   word {number} changes:               {heard}",
         "no_mask": "   word {number} changes, without mask: {heard}",
         "target_why": "   # = the output here changes. A word reaches itself and those after it.",
+        "target_deaf": "   It should reach all those after it. Is the attention's result added?",
         "target_lost": "   The future leaks: a word hears of one that comes after it.",
         "source": "{length} words of the source, the last {padded} are padding. Who hears of it:",
         "first": "   the first word of the source changes: {heard}",
@@ -42,6 +43,7 @@ TEXTS = {
         "word": "   {number}번째 단어를 바꾸면:             {heard}",
         "no_mask": "   마스크 없이 {number}번째 단어를 바꾸면: {heard}",
         "target_why": "   #은 출력이 달라진 자리예요. 단어는 자신과 그 뒤에만 전해져요.",
+        "target_deaf": "   그 뒤의 단어에 모두 전해져야 해요. 어텐션의 결과를 더하나요?",
         "target_lost": "   미래가 새고 있어요. 뒤에 올 단어가 앞 단어에 전해졌어요.",
         "source": (
             "원문 단어 {length}개 중 마지막 {padded}개는 패딩이에요. 번역문의 어디에 전해질까요?"
@@ -95,7 +97,7 @@ def show_target(
     say: Say,
 ) -> None:
     say("target", length=TARGET)
-    leak = False
+    leak = deaf = False
     for place in range(TARGET):
         changed = nudged(x, slice(place, place + 1))
         heard = differs(
@@ -103,9 +105,13 @@ def show_target(
         )
         say("word", number=place + 1, heard=marks(heard))
         leak = leak or bool(heard[:place].any())
+        deaf = deaf or not bool(heard[place:].all())
     heard = differs(decoder(changed, memory, src_mask, None), decoder(x, memory, src_mask, None))
     say("no_mask", number=TARGET, heard=marks(heard))
-    say("target_lost" if leak else "target_why")
+    if leak:
+        say("target_lost")
+    else:
+        say("target_deaf" if deaf else "target_why")
 
 
 def show_source(

@@ -22,8 +22,14 @@ TEXTS = {
         "curve": "the curve up to step {last:,}:",
         "bar": "   {step:>7,} {bar}",
         "powers": "twice as late is x {growth:.3f} in the warm-up, and x {decay:.3f} in the decay",
+        "formula_off": (
+            "   By the formula x {growth:.3f} and x {decay:.3f}, {peak:.4e} in step {warmup:,}. "
+            "Which powers differ?"
+        ),
         "zero": "rate(0, ...) = {rate:.4e}, as in step 1",
+        "zero_off": "rate(0, ...) = {rate:.4e}. What would the first update learn with that?",
         "adam": "the optimizer: {name}, betas {betas}, eps {eps:g}",
+        "adam_off": "   The paper has Adam, betas (0.9, 0.98), eps 1e-09. What is handed on?",
         "updates": "what the optimizer uses in its first updates, with a warm-up of {warmup}:",
         "update": "   update {number}   {used:.4e}   rate({number}) = {wanted:.4e}",
         "agrees": "   Update n uses rate(n).",
@@ -46,8 +52,14 @@ TEXTS = {
         "curve": "step {last:,}까지의 곡선:",
         "bar": "   {step:>7,} {bar}",
         "powers": "두 배 늦은 step에서는 워밍업 중이면 x {growth:.3f}, 감소 중이면 x {decay:.3f}",
+        "formula_off": (
+            "   식대로라면 x {growth:.3f}, x {decay:.3f}이고 step {warmup:,}에서 {peak:.4e}예요. "
+            "어느 거듭제곱이 다른가요?"
+        ),
         "zero": "rate(0, ...) = {rate:.4e}. step 1과 같아요.",
+        "zero_off": "rate(0, ...) = {rate:.4e}. 이 값으로 첫 갱신을 하면 무엇을 배우나요?",
         "adam": "옵티마이저: {name}, betas {betas}, eps {eps:g}",
+        "adam_off": "   논문은 Adam, betas (0.9, 0.98), eps 1e-09예요. 무엇을 넘기나요?",
         "updates": "워밍업이 {warmup}일 때 옵티마이저가 처음 몇 번의 갱신에 쓰는 학습률:",
         "update": "   갱신 {number}   {used:.4e}   rate({number}) = {wanted:.4e}",
         "agrees": "   n번째 갱신은 rate(n)을 써요.",
@@ -89,8 +101,16 @@ def show_rates(rate: Rate, say: Say, d_model: int, warmup: int) -> None:
     say("rates", d_model=d_model, warmup=warmup)
     for number in sorted(steps):
         say("peak" if number == peak else "rate", step=number, rate=rate(number))
-    say("powers", growth=rate(2) / rate(1), decay=rate(8 * warmup) / rate(4 * warmup))
-    say("zero", rate=rate(0))
+    factors = {"growth": rate(2) / rate(1), "decay": rate(8 * warmup) / rate(4 * warmup)}
+    say("powers", **factors)
+
+    def wanted(number: int) -> float:
+        return float(d_model**-0.5 * min(number**-0.5, number * warmup**-1.5))
+
+    if not all(math.isclose(rate(number), wanted(number), rel_tol=1e-4) for number in steps):
+        growth, decay = wanted(2) / wanted(1), wanted(8 * warmup) / wanted(4 * warmup)
+        say("formula_off", growth=growth, decay=decay, peak=wanted(warmup), warmup=warmup)
+    say("zero" if math.isclose(rate(0), rate(1)) else "zero_off", rate=rate(0))
 
 
 def show_curve(rate: Rate, say: Say, last: int) -> None:
@@ -106,7 +126,10 @@ def show_optimizer(step: ModuleType, say: Say, d_model: int) -> None:
     optimizer, scheduler = step.make_optimizer(nn.Linear(2, 2), d_model, warmup=WARMUP)
     settings = optimizer.param_groups[0]
     name = type(optimizer).__name__
-    say("adam", name=name, betas=tuple(settings["betas"]), eps=settings["eps"])
+    betas, eps = tuple(settings["betas"]), settings["eps"]
+    say("adam", name=name, betas=betas, eps=eps)
+    if (name, betas, eps) != ("Adam", (0.9, 0.98), 1e-9):
+        say("adam_off")
 
     say("updates", warmup=WARMUP)
     used, wanted = [], []

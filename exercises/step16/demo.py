@@ -17,6 +17,7 @@ TEXTS = {
         "row": "   {row}",
         "cut": "the same target with max_len={max_len}:",
         "cut_why": "   What was too long has lost its last words, and keeps its </s>.",
+        "cut_off": "   Should it not be the first {max_len} ids at most, the last of them </s>?",
         "cut_lost": "   A sentence that was cut has lost its </s>.",
         "padding": "padding among all ids of the {count} English sentences:",
         "full": "   every batch {full} wide          {share:>6.1%}",
@@ -24,14 +25,17 @@ TEXTS = {
         "sorted": "   tight, sentences by length    {share:>6.1%}",
         "batches": "batches by length, of at most {max_tokens} ids (rows x longest = area):",
         "one": "   {rows:>2} x {longest:>2} = {area:>3}, {blank} of it padding",
+        "too_large": "   Should any be larger than {max_tokens}?",
         "lost": "   Every sentence should be in exactly one batch; these are not: {wrong}",
         "shuffled": "with shuffle, the batches come in this order of lengths:\n   {order}",
+        "unshuffled": "   Is that not their order without shuffle?",
     },
     "ko": {
         "batch": "문장 쌍 세 개로 만든 배치, 원문 {src}, 번역문 {tgt}:",
         "row": "   {row}",
         "cut": "max_len={max_len}일 때 같은 번역문:",
         "cut_why": "   너무 긴 문장은 마지막 단어들을 잃었지만 </s>는 그대로 있어요.",
+        "cut_off": "   많아야 처음 id {max_len}개이고, 그 끝은 </s>여야 하지 않을까요?",
         "cut_lost": "   잘린 문장이 </s>를 잃었어요.",
         "padding": "영어 문장 {count}개의 모든 id 가운데 패딩의 비율:",
         "full": "   모든 배치를 너비 {full}에 맞출 때     {share:>6.1%}",
@@ -39,8 +43,10 @@ TEXTS = {
         "sorted": "   딱 맞게, 비슷한 길이끼리 모을 때    {share:>6.1%}",
         "batches": "길이로 모은 배치, id는 많아야 {max_tokens}개 (행 x 가장 긴 길이 = 넓이):",
         "one": "   {rows:>2} x {longest:>2} = {area:>3}, 그중 패딩 {blank}",
+        "too_large": "   {max_tokens}보다 큰 배치가 있어도 될까요?",
         "lost": "   문장마다 꼭 한 배치에 있어야 하는데 그렇지 않아요: {wrong}",
         "shuffled": "shuffle을 쓰면 배치가 오는 순서는 길이로 보아:\n   {order}",
+        "unshuffled": "   shuffle을 쓰지 않을 때의 순서가 아닌가요?",
     },
 }
 
@@ -72,7 +78,21 @@ def show_a_batch(
     say("cut", max_len=max_len)
     show_rows(say, cut, vocabs[1])
     ends = (cut == vocabs[1]["</s>"]).sum(dim=1)
-    say("cut_why" if ends.eq(1).all() else "cut_lost")
+    if not ends.eq(1).all():
+        say("cut_lost")
+        return
+    pad = vocabs[1]["<blank>"]
+    wanted = [shortened(row, max_len) for row in unpadded(tgt, pad)]
+    say("cut_why" if unpadded(cut, pad) == wanted else "cut_off", max_len=max_len)
+
+
+def unpadded(batch: torch.Tensor, pad: int) -> list[list[int]]:
+    return [[number for number in row if number != pad] for row in batch.tolist()]
+
+
+def shortened(ids: list[int], max_len: int) -> list[int]:
+    """Return at most so many ids, the last one kept."""
+    return ids if len(ids) <= max_len else ids[: max_len - 1] + ids[-1:]
 
 
 def show_rows(say: Say, batch: torch.Tensor, vocab: Vocabulary) -> None:
@@ -98,6 +118,9 @@ def show_padding(step: ModuleType, say: Say, lengths: list[int], max_tokens: int
         blank = padding([batch], lengths)
         area = longest * len(batch)
         say("one", rows=len(batch), longest=longest, area=area, blank=f"{blank:.0%}")
+    areas = [max(lengths[index] for index in batch) * len(batch) for batch in plan]
+    if max(areas) > max(max_tokens, *lengths):
+        say("too_large", max_tokens=max_tokens)
     seen = sorted(index for batch in plan for index in batch)
     if seen != list(range(len(lengths))):
         say("lost", wrong=[n for n in range(len(lengths)) if seen.count(n) != 1])
@@ -106,6 +129,8 @@ def show_padding(step: ModuleType, say: Say, lengths: list[int], max_tokens: int
     shuffled = step.batches_by_length(lengths, max_tokens, generator=generator)
     order = " ".join(str(max(lengths[index] for index in batch)) for batch in shuffled)
     say("shuffled", order=order)
+    if len(plan) > 2 and shuffled == plan:
+        say("unshuffled")
 
 
 def padding(batches: list[list[int]], lengths: list[int]) -> float:

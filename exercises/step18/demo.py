@@ -40,12 +40,14 @@ TEXTS = {
         "beam": "   beam {beam}: {translation}",
         "hypotheses": "the hypotheses of beam {beam}, best first:",
         "hypothesis": "   {score:>6.2f}  {words}",
+        "hypotheses_off": "   Is the best of them first, and is each of them another?",
         "shapes": "attention maps (layers, heads, queries, keys):",
         "shape": "   {name:<13} {shape}",
         "map": "where the translation looked in the source (last layer, mean of its heads):",
         "row": "   {word:>{width}} |{cells}|",
         "keys": "   {word:>{width}}  {cells}",
         "sums": "each row of a map sums to 1: from {low:.3f} to {high:.3f}",
+        "sums_off": "the rows of the maps sum to {low:.3f} up to {high:.3f}. Why not to 1?",
         "plotted": "The maps are drawn in {path}.",
         "no_plot": "(A picture needs matplotlib: pip install 'transformer-by-building[plots]')",
     },
@@ -57,12 +59,14 @@ TEXTS = {
         "beam": "   빔 {beam}: {translation}",
         "hypotheses": "빔 {beam}의 가설을 좋은 것부터:",
         "hypothesis": "   {score:>6.2f}  {words}",
+        "hypotheses_off": "   가장 좋은 것이 먼저인가요? 서로 다른 가설인가요?",
         "shapes": "어텐션 지도 (층, 헤드, 쿼리, 키):",
         "shape": "   {name:<13} {shape}",
         "map": "번역문이 원문의 어디를 보았는지(마지막 층, 헤드들의 평균):",
         "row": "   {word:>{width}} |{cells}|",
         "keys": "   {word:>{width}}  {cells}",
         "sums": "지도의 행마다 더하면 1이에요: {low:.3f}부터 {high:.3f}까지",
+        "sums_off": "지도의 행을 더하면 {low:.3f}부터 {high:.3f}까지예요. 왜 1이 아닐까요?",
         "plotted": "지도를 {path}에 그렸어요.",
         "no_plot": "(그림에는 matplotlib이 필요해요: pip install 'transformer-by-building[plots]')",
     },
@@ -142,6 +146,10 @@ def show_search(
     say("hypotheses", beam=options.beam)
     for ids, score in found:
         say("hypothesis", score=score, words=" ".join(vocab.tokens(ids)))
+    texts = {tuple(map(int, ids)) for ids, _ in found}
+    scores = [score for _, score in found]
+    if len(texts) < len(found) or scores != sorted(scores, reverse=True):
+        say("hypotheses_off")
 
 
 def show_maps(step: ModuleType, say: Say, translator: Translator, plot: Path | None) -> None:
@@ -167,7 +175,8 @@ def show_maps(step: ModuleType, say: Say, translator: Translator, plot: Path | N
     say("keys", word="", width=width, cells=cells)
 
     sums = torch.cat([values.sum(dim=-1).flatten() for values in maps.values()])
-    say("sums", low=sums.min().item(), high=sums.max().item())
+    whole = torch.allclose(sums, torch.ones_like(sums), atol=1e-3)
+    say("sums" if whole else "sums_off", low=sums.min().item(), high=sums.max().item())
     if plot:
         draw(say, maps, source, target, plot)
 

@@ -73,7 +73,7 @@ def test_step16_keeps_every_batch_within_its_area(demo):
 @pytest.mark.parametrize(
     ("find", "replace", "words"),
     [
-        pytest.param("ids = ids[: max_len - 2]", "pass", "keeps its </s>", id="not cut"),
+        pytest.param("ids = ids[: max_len - 2]", "pass", "the first 9 ids at most", id="not cut"),
         pytest.param(
             'return [vocab["<s>"], *ids, vocab["</s>"]]',
             'return [vocab["<s>"], *ids, vocab["</s>"]][:max_len]',
