@@ -81,7 +81,8 @@ def _message(mark: Mark, step: StepFigures, view: View) -> str:
     known = {m.slug: m.name[view.lang] for m in step.step.misconceptions} if step.step else {}
     names = [known.get(slug, slug) for slug in mark.misconceptions]
     if names:
-        return "\n".join(view.say("mistake", name=name) for name in names)
+        key = "mistake" if mark.max_points else "remark_named"
+        return "\n".join(view.say(key, name=name) for name in names)
     return view.say(f"state.{mark.state}") if mark.max_points and mark.state != "passed" else ""
 
 
