@@ -21,6 +21,7 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
         return
     if whole and getattr(config.option, "numprocesses", 0) is None and not config.option.usepdb:
         config.option.numprocesses = _cores()
+        config.option.dist = "loadgroup"  # what shares something costly says so by its mark
 
 
 def _cores() -> int:

@@ -14,6 +14,14 @@ from tests.classroom import pupils  # noqa: E402
 from tests.classroom.course import Course  # noqa: E402
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What looks at the class that is graded once runs in one process; the rest where it may."""
+    for item in items:
+        if {"autograded", "graded"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.xdist_group("class"))
+
+
 @pytest.fixture(scope="session")
 def released(tmp_path_factory: pytest.TempPathFactory) -> Course:
     """A course of step 4, as it is before anybody hands in."""

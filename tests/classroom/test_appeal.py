@@ -58,6 +58,7 @@ def test_a_file_beside_what_was_released_counts(course: Course) -> None:
     assert course.recorded("all", "step04")["file"] == "transformer.py"
 
 
+@pytest.mark.slow
 def test_a_time_that_is_none_stops_nobody_else(course: Course) -> None:
     course.grade("step04")
     (course.folder("ada", "step04") / "timestamp.txt").write_text("yesterday")
@@ -67,6 +68,7 @@ def test_a_time_that_is_none_stops_nobody_else(course: Course) -> None:
     assert course.marks("step04")["bob"] == ALL
 
 
+@pytest.mark.slow
 def test_what_is_found_in_a_graded_notebook_may_be_anything(run: Run, course: Course) -> None:
     course.grade("step04")
     path = course.root / "autograded" / "bob" / "step04" / "step04.ipynb"

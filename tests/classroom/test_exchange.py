@@ -14,6 +14,7 @@ from tests.classroom.course import Course, answered, call, read
 from tests.classroom.pupils import ALL, NO_RELU, RIGHT, wrong
 
 
+@pytest.mark.slow
 def test_from_release_to_a_mark(released: Course, tmp_path: Path) -> None:
     course = released.copy(tmp_path / "course")
     config = course.root / "nbgrader_config.py"
@@ -44,6 +45,7 @@ def test_from_release_to_a_mark(released: Course, tmp_path: Path) -> None:
     assert "0 of them now" in course.grade("step04")
 
 
+@pytest.mark.slow
 def test_validate_says_what_check_says(released: Course, tmp_path: Path) -> None:
     book = released.released("step04")
     raises = wrong("hidden.relu()", f"{{}}[{'long and ' * 30!r}, {'x' * 120!r}]")
