@@ -53,3 +53,8 @@ def test_a_link_that_would_run_something_runs_nothing(text: str) -> None:
 def test_what_is_no_tag_stays() -> None:
     page = markdown2html(harmless("**If** a < b & c > d: `x = y`"))
     assert "<strong>If</strong> a &lt; b &amp; c &gt; d: <code>x = y</code>" in page
+
+
+def test_code_reads_as_it_was_typed() -> None:
+    page = markdown2html(harmless("every sentence begins with `<s>`"))
+    assert "<code>&lt;s&gt;</code>" in page.replace("\u200b", "")

@@ -12,5 +12,5 @@ _PROGRAM = re.compile(r"(javascript|vbscript|data)(\s*\\?):", re.IGNORECASE)
 
 def harmless(markdown: str) -> str:
     """The same text, in which HTML is shown as it was typed and no link runs a program."""
-    text = _TAG.sub("&lt;", _ENTITY.sub(f"&{_NOTHING}", markdown))
+    text = _TAG.sub(f"<{_NOTHING}", _ENTITY.sub(f"&{_NOTHING}", markdown))
     return _PROGRAM.sub(rf"\1\2{_NOTHING}:", text)
