@@ -24,6 +24,17 @@ def find_step(name: str | int) -> Step:
         raise Trouble("no_step", name=str(name), steps=known) from None
 
 
+def has_check(step: Step, name: str) -> None:
+    """Go on only where the step has a check of that name.
+
+    Raises:
+        Trouble: it has none.
+    """
+    names = [check.name for check in step.checks]
+    if name not in names:
+        raise Trouble("no_check", name=name, step=step.name, checks=", ".join(names))
+
+
 def language(lang: str | None) -> Language:
     """The language to speak: as asked, or else as `choose` finds.
 

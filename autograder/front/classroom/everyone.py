@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -37,7 +36,7 @@ def grade_everyone(
     *,
     tier: Tier,
     jobs: int,
-    seed: int | None = None,
+    seed: int,
     started: Sequence[Waiting] = (),
 ) -> Generator[Written]:
     """Grade what these students have handed in, and is not graded yet; in any order.
@@ -49,9 +48,8 @@ def grade_everyone(
         asked: the assignment.
         students: see `Assignment.students`.
         tier, jobs, started: see `grade_all`.
-        seed: what sizes, inputs and weights are drawn from; None draws one.
+        seed: what sizes, inputs and weights are drawn from.
     """
-    seed = secrets.randbelow(2**31) if seed is None else seed
     present: list[str] = []
 
     def todo() -> Iterator[Submission]:

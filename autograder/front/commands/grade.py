@@ -188,7 +188,12 @@ def _course(asked: Asked, seed: int | None) -> int:
         from autograder.front.classroom.everyone import grade_everyone
 
         everyone = grade_everyone(
-            found, students, tier=asked.tier, jobs=asked.jobs, seed=seed, started=started
+            found,
+            students,
+            tier=asked.tier,
+            jobs=asked.jobs,
+            seed=drawn(seed, None),
+            started=started,
         )
         anew, faults = 0, []
         with _bar(asked, len(students)) as advance, closing(everyone):

@@ -12,7 +12,6 @@ from autograder.core.step import Step, all_steps
 from autograder.core.step import find_step as step_called
 from autograder.desk import marking
 from autograder.desk.reset import reset as write_stub
-from autograder.desk.trouble import Trouble
 from autograder.desk.workspace import read, workspace
 from autograder.front.commands.shared import (
     NOT_PASSED,
@@ -24,7 +23,7 @@ from autograder.front.commands.shared import (
     print_lines,
 )
 from autograder.front.show import near
-from autograder.front.troubles import find_step, language
+from autograder.front.troubles import find_step, has_check, language
 from autograder.front.wording import say
 
 if TYPE_CHECKING:
@@ -56,8 +55,8 @@ def hint(
     """Ask you a question about what went wrong; with --more say where to look."""
     speech = language(lang)
     found = find_step(step)
-    if check and check not in (names := [c.name for c in found.checks]):
-        raise Trouble("no_check", name=check, step=found.name, checks=", ".join(names))
+    if check:
+        has_check(found, check)
     source = marking.source(file or own_file(found))
     verdict = marking.mark(found, source)
     from autograder.front.hints import hint as lines

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autograder.core.step import Step
-from autograder.desk.trouble import Trouble
 from autograder.front.notebook import table
 from autograder.front.notebook.here import NotPassed, in_words, live, present
 from autograder.front.notebook.newest import failed_since
-from autograder.front.troubles import find_step
+from autograder.front.troubles import find_step, has_check
 from autograder.front.wording import say
 
 if TYPE_CHECKING:  # these import torch
@@ -43,9 +42,8 @@ def check(
     frame = sys._getframe(1)
     with in_words(lang) as speech:
         found = find_step(step)
-        if name is not None and name not in (c.name for c in found.checks):
-            known = ", ".join(c.name for c in found.checks)
-            raise Trouble("no_check", step=found.name, name=str(name), checks=known)
+        if name is not None:
+            has_check(found, str(name))
         subject = live(frame)
         verdict, apart = _graded(found, subject, seed)
         if name is not None:
