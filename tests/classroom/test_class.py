@@ -99,8 +99,8 @@ def test_export_has_a_line_for_each(course: Course) -> None:
 
 
 def _words(text: str) -> str:
-    """Without tags, and with single spaces: pages break lines where they like."""
-    return " ".join(re.sub(r"<[^>]+>", " ", text).split())
+    """As read: without tags and what has no width, and with single spaces."""
+    return " ".join(re.sub(r"<[^>]+>", " ", text).replace("\u200b", "").split())
 
 
 def _text(place: Path) -> str:
