@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import secrets
 import threading
 from functools import cache
 from pathlib import Path
@@ -25,12 +24,12 @@ class Graders:
 
     Args:
         tier: the walls around learners' code.
+        seed: what sizes, inputs and weights are drawn from.
         idle: seconds after which a worker that nobody needs is ended.
     """
 
-    def __init__(self, tier: Tier, idle: float = _IDLE_SECONDS) -> None:
-        self.tier, self.idle = tier, idle
-        self.seed = secrets.randbelow(2**31)
+    def __init__(self, tier: Tier, seed: int, idle: float = _IDLE_SECONDS) -> None:
+        self.tier, self.seed, self.idle = tier, seed, idle
         self._graders: dict[str, Grader] = {}
         self._turn = threading.Lock()
         self._timer: threading.Timer | None = None
@@ -69,8 +68,8 @@ class Graders:
 
 
 @cache
-def graders(without_isolation: bool) -> Graders:
-    """Those of this process.
+def graders(seed: int, without_isolation: bool) -> Graders:
+    """Those of this process that draw from that seed.
 
     Raises:
         Trouble: nothing here keeps strangers' code away, and that was not said to be all right.
@@ -78,4 +77,4 @@ def graders(without_isolation: bool) -> Graders:
     tier = best()
     if not tier.number and not without_isolation:
         raise Trouble("course_not_isolated")
-    return Graders(tier)
+    return Graders(tier, seed)

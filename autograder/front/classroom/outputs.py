@@ -8,20 +8,21 @@ from nbformat.v4 import new_output
 
 from autograder.core.step import Step
 from autograder.core.verdict import Verdict
-from autograder.front.notebook.table import Table, of_check
+from autograder.front.notebook.single import single
+from autograder.front.notebook.table import Table
 
 Output = Any  # a NotebookNode
 
 
 def of_one(verdict: Verdict, step: Step, name: str, lang: str) -> list[Output]:
     """The outputs of the cell that asks for one check; nbgrader reads the points from them."""
-    check = next(c for c in verdict.checks if c.check == name)
-    lines = list(of_check(check, verdict, step, lang))
-    if check.max_points and not check.points:
-        return refusal("\n".join(lines))
+    told = single(name, verdict, step, lang)
+    words = "\n".join(told.lines)
+    if told.refused:
+        return refusal(words)
     return [
-        new_output("stream", name="stdout", text="\n".join(lines) + "\n"),
-        new_output("execute_result", data={"text/plain": str(check.points)}),
+        new_output("stream", name="stdout", text=f"{words}\n"),
+        new_output("execute_result", data={"text/plain": str(told.check.points)}),
     ]
 
 

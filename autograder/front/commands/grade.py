@@ -192,7 +192,7 @@ def _course(asked: Asked, seed: int | None) -> int:
             students,
             tier=asked.tier,
             jobs=asked.jobs,
-            seed=drawn(seed, None),
+            seed=found.seed() if seed is None else seed,
             started=started,
         )
         anew, faults = 0, []

@@ -1,0 +1,59 @@
+"""A course draws one seed, and every grader of it draws from that, today and later."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("nbgrader")
+
+from tests.classroom.course import Course, answered, call
+from tests.classroom.pupils import RIGHT
+
+SEED = ".autograder.seed"
+
+
+def test_whoever_grades_draws_the_same(released: Course, tmp_path: Path) -> None:
+    course = released.copy(tmp_path / "course")
+    for student in ("ada", "bob"):
+        course.hand_in(student, "step04", answered(course.released("step04"), RIGHT))
+    course.nbgrader("autograde", "step04", "--student", "ada", "--log-level=ERROR")
+    assert course.graded_here("step04") == 1
+    first = course.recorded("ada", "step04")["seed"]
+    assert course.recorded("bob", "step04")["seed"] == first
+    assert (course.root / SEED).read_text() == f"{first}\n"
+
+    course.hand_in("bob", "step04", answered(course.released("step04"), "# late\n" + RIGHT))
+    assert course.graded_here("step04") == 1
+    assert course.recorded("bob", "step04")["seed"] == first
+    seen = [path.name for path in course.root.iterdir() if path.name.startswith(SEED)]
+    assert seen == [SEED]
+
+
+def test_another_course_draws_another(tmp_path: Path) -> None:
+    from autograder.front.classroom.seed import seed_of
+
+    places = [tmp_path / name for name in ("a", "b")]
+    for place in places:
+        place.mkdir()
+    seeds = [seed_of(place) for place in places]
+    assert seeds[0] != seeds[1] and seeds == [seed_of(place) for place in places]
+
+
+def test_an_appeal_against_what_is_not_graded_yet_draws_it_too(
+    released: Course, tmp_path: Path
+) -> None:
+    course = released.copy(tmp_path / "course")
+    course.hand_in("ada", "step04", answered(course.released("step04"), RIGHT))
+    said = course.grade("step04", "--only", "ada")
+    assert int((course.root / SEED).read_text()) >= 0
+    assert "10 of 10" in said
+
+
+def test_no_number_is_a_trouble_in_words(released: Course, tmp_path: Path) -> None:
+    course = released.copy(tmp_path / "course")
+    course.hand_in("ada", "step04", answered(course.released("step04"), RIGHT))
+    (course.root / SEED).write_text("none\n")
+    done = call(course.root, "autograder", "grade", "4", "--course", ".")
+    assert done.status == 2 and SEED in done.said and "Traceback" not in done.said
