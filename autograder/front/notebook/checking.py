@@ -13,6 +13,7 @@ from autograder.core.step import Step
 from autograder.front.notebook import table
 from autograder.front.notebook.here import NotPassed, in_words, live, present
 from autograder.front.notebook.newest import failed_since
+from autograder.front.notebook.single import single, wrapped
 from autograder.front.troubles import find_step, has_check
 from autograder.front.wording import say
 
@@ -87,13 +88,13 @@ def _one(name: str, verdict: Verdict, step: Step, subject: Live, lang: str) -> i
     Raises:
         NotPassed: there are none.
     """
-    found = next(c for c in verdict.checks if c.check == name)
-    if found.state != "passed":
+    told = single(name, verdict, step, lang)
+    if told.check.state != "passed":
         for line in table.printed(verdict, lang):
             print(line)
-    before = table.wrapped(failed_since([found.export], subject, lang))
-    words = "\n".join([*before, *table.of_check(found, verdict, step, lang)])
-    if found.max_points and not found.points:
+    before = wrapped(failed_since([told.check.export], subject, lang))
+    words = "\n".join([*before, *told.lines])
+    if told.refused:
         raise NotPassed(words)
     print(words)
-    return found.points
+    return told.check.points

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,9 +15,6 @@ from autograder.front.wording import say
 
 _PRINTED = 20  # lines of the learner's prints, which come anew with every probe
 _BAR = "  | "
-_WIDTH = (
-    83  # columns: `nbgrader validate` cuts longer lines off, JupyterLab breaks them inside words
-)
 
 # Colours are JupyterLab's, which change with its theme; others show where there are none.
 _STYLE = """
@@ -145,32 +142,6 @@ class Table:
 
     def _sum(self) -> str:
         return show.summed(self.verdict, self.verdict.checks, self.step, self.lang).text
-
-
-def of_check(check: CheckVerdict, verdict: Verdict, step: Step, lang: str) -> Iterator[str]:
-    """The lines of one check alone; where it was not tried, also of the one that tells why."""
-    told: set[str] = set()
-    wanted = [check]
-    if check.state == "skipped":
-        wanted += [c for c in verdict.checks if c.state not in ("passed", "skipped")][:1]
-    for one in wanted:
-        yield from _wrapped(" ".join(show.heading(one, step, lang).text.split()), "")
-        for line in show.explained(one, step, lang, verdict.filename, told):
-            yield from _wrapped(line, "    ")
-
-
-def wrapped(lines: Iterable[str]) -> Iterator[str]:
-    """The lines, none of them too long."""
-    return (part for line in lines for part in _wrapped(line, ""))
-
-
-def _wrapped(line: str, indent: str) -> Iterator[str]:
-    from rich.console import Console
-    from rich.text import Text
-
-    inner = indent + line[: len(line) - len(line.lstrip())]
-    for part in Text(line.strip()).wrap(Console(), _WIDTH - len(inner)):
-        yield inner + part.plain.rstrip()
 
 
 def printed(verdict: Verdict, lang: str) -> list[str]:
