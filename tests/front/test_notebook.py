@@ -399,6 +399,11 @@ def test_watch_prints_the_demos_figures(place: Place):
     assert "ReLU" in place("watch(4, lang='ko')").out
 
 
+def test_watch_runs_nothing_while_nbgrader_validates(place: Place, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("NBGRADER_EXECUTION", "validate")
+    assert place(SOLUTION.replace(RELU, "while True: pass") + "\nwatch(4)\n").out == ""
+
+
 def test_watch_tells_what_stops_the_learners_code(place: Place):
     assert "PositionwiseFeedForward is not defined here" in place("watch(4)").out
     place(stub_of(SOLUTION, 4))
