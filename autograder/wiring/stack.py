@@ -38,33 +38,22 @@ def stack_seen(
         whether, where they do, the same comes out.
         output: a formula. own: trainable numbers besides the layers'. unfelt: idle ones of these.
     """
-    start, *further = inputs
-    masks = list(others[0])
-    x = inputs[start]
+    masks, x = list(others[0]), next(iter(inputs.values()))
     record.calls, record.shape = [], tuple(x.shape)
     handed = [t.clone() for t in inputs.values()]
     y = stack(*handed)
     untouched = all(torch.equal(a, b) for a, b in zip(handed, inputs.values(), strict=True))
     calls = list(record.calls)
-    received = [
-        _told(calls, i, c.inputs[start], inputs, masks, record) for i, c in enumerate(calls)
-    ]
-    found: dict[str, Value] = {
-        **_copies(stack, calls),
-        "first": received[0] if received else NEVER,
-        "further": _once(received[1:]),
-    }
-    for name in further:
-        told = [_told(calls, i, c.inputs[name], inputs, masks, record) for i, c in enumerate(calls)]
-        found[name] = _once(told)
-    handed_on = [text for name in masks for text in cast(list[str], found[name])]
+    received = _received(calls, inputs, masks, record)
+    handed_on = [text for name in masks for text in cast(list[str], received[name])]
 
     def taken(calls: Sequence[Call]) -> list[Any]:
         return [c.inputs[name] for c in calls for name in masks]
 
     own = own_parameters(stack)
     return {
-        **found,
+        **_copies(stack, calls),
+        **received,
         "other_masks": _once(others_handed(stack, record, inputs, others, taken, handed_on)),
         "slopes": [*steep(stack, record, inputs, [n for n in inputs if n not in masks])],
         **_in_training(stack, record, inputs, calls, y),
@@ -72,6 +61,23 @@ def stack_seen(
         "own": sum(p.numel() for p in own),
         "unfelt": unfelt(y, own),
         "untouched": untouched,
+    }
+
+
+def _received(
+    calls: Sequence[Call], inputs: Tensors, masks: Sequence[str], record: Record
+) -> dict[str, Value]:
+    """What the layers received as x, and in the place of each other input."""
+    told = {
+        name: [_told(calls, i, c.inputs[name], inputs, masks, record) for i, c in enumerate(calls)]
+        for name in inputs
+    }
+    start, *further = inputs
+    x = told[start]
+    return {
+        "first": x[0] if x else NEVER,
+        "further": _once(x[1:]),
+        **{name: _once(told[name]) for name in further},
     }
 
 
