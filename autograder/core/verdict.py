@@ -36,6 +36,11 @@ class CheckVerdict:
     misconceptions: tuple[str, ...] = ()
     seconds: float = 0.0
 
+    @property
+    def unwritten(self) -> bool:
+        """What was asked for still is as the stub has it."""
+        return any(f.text == "not_implemented" for f in self.findings)
+
 
 @dataclass(frozen=True)
 class Verdict:

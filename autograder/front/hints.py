@@ -69,7 +69,7 @@ def _next(
     if verdict.passed:
         yield Line(say("hint.all_passed", lang, step=what), "good")
         return
-    if any(f.text == "not_implemented" for c in asked for f in c.findings):
+    if any(c.unwritten for c in asked):
         lesson = _beside(verdict, "README.ko.md" if lang == "ko" else "README.md")
         if lesson:
             yield Line(say("hint.lesson", lang, lesson=lesson))

@@ -87,8 +87,7 @@ def message(check: CheckVerdict, step: Step, lang: str, filename: str) -> str:
 
 def is_remark(check: CheckVerdict) -> bool:
     """Advice that saw something to remark on."""
-    unwritten = any(f.text == "not_implemented" for f in check.findings)
-    return not check.max_points and check.state == "failed" and not unwritten
+    return not check.max_points and check.state == "failed" and not check.unwritten
 
 
 def title(name: str, step: Step, lang: str) -> str:
@@ -134,7 +133,7 @@ def _next(
 ) -> Iterator[Line]:
     """The commands to try next, of those that make sense here."""
     wrong = [c for c in shown if c.max_points and c.state != "passed"]
-    unwritten = any(f.text == "not_implemented" for c in wrong for f in c.findings)
+    unwritten = any(c.unwritten for c in wrong)
     demo = Path(verdict.filename).with_name("demo.py")
     if unwritten:
         yield Line(say("show.try_write", lang, file=_short(verdict.filename), again=again))

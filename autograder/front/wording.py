@@ -78,6 +78,12 @@ def tell(finding: Finding, step: Step, lang: str, *, check: str = "", file: str 
     return _without_gaps(say(key, lang, **facts))
 
 
+def says_unwritten(message: str) -> bool:
+    """Whether a message tells, in one language or the other, that something is not written yet."""
+    forms = (texts()[key] for key in ("not_implemented", "not_implemented_nowhere"))
+    return message.startswith(tuple(w.split("{")[0] for words in forms for w in words.values()))
+
+
 class _Claims(dict[str, str]):
     """Facts that the learner's process claims: any of them may be missing, or be anything."""
 

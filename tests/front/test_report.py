@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from autograder.authoring.stubs import stub_of
+from autograder.core.grading import grade
+from autograder.core.source import Source
 from autograder.core.step import find_step
 from autograder.front.report.figures import count
 from autograder.front.report.page import page
 from autograder.front.report.work import Foreign, nameless, work_of
+from autograder.front.result import as_object
 from tests.front.made_class import figures_of, line, small_class, wrong
 
 
@@ -100,6 +105,28 @@ def test_every_student_is_counted_once_in_each_figure(marks: list[tuple[int, set
     assert all(sum(column.states.values()) == len(lost) for column in step.columns)
     assert sum(column.lost for column in step.graded) == step.wrong == step.unnamed
     assert step.full == step.histogram[-1]
+
+
+STUB = stub_of(find_step(4).solution.read_text(encoding="utf-8"), 4)
+OWN = "def PositionwiseFeedForward(*sizes):\n    raise "
+
+
+@pytest.mark.parametrize("lang", ["en", "ko"])
+@pytest.mark.parametrize(
+    ("text", "state"),
+    [
+        (STUB, "unwritten"),
+        (STUB.replace("NotImplementedError(", "ValueError('Not implemented yet: '"), "failed"),
+        (OWN + "NotImplementedError\n", "unwritten"),
+        (OWN + "ValueError('Not implemented yet: forward')\n", "failed"),
+    ],
+    ids=["stub", "error", "own", "own-error"],
+)
+def test_what_is_not_written_is_known_in_both_languages(text: str, state: str, lang: str) -> None:
+    step = find_step(4)
+    told = as_object(grade(step, Source(text, "feed_forward.py")), step, lang)
+    work = work_of({**told, "submission": "ada"})
+    assert {mark.state for mark in work.marks} == {state}
 
 
 @given(

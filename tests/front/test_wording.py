@@ -214,6 +214,15 @@ def test_the_language_is_chosen_by_option_setting_and_locale(
     assert wording.choose(option) == chosen
 
 
+@pytest.mark.parametrize("lang", wording.LANGUAGES)
+@pytest.mark.parametrize("line", [3, None])
+@pytest.mark.parametrize("key", ["load.raised", "not_implemented"])
+def test_a_message_says_whether_something_is_unwritten(key: str, line: int | None, lang: str):
+    facts = {"line": line, "function": "forward", "kind": "Error", "message": "Not implemented yet"}
+    message = wording.tell(Finding(key, facts), STEP, lang, file="mine.py")
+    assert wording.says_unwritten(message) == (key == "not_implemented")
+
+
 def test_a_fault_of_the_kit_is_one_line():
     try:
         raise RuntimeError("a\nb")

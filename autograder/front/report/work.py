@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from autograder.core.verdict import SCHEMA
-from autograder.front.wording import LANGUAGES, texts
+from autograder.front.wording import says_unwritten
 
 STATES = ("passed", "failed", "unwritten", "skipped", "error", "timeout", "absent")
 
@@ -143,7 +143,7 @@ def _mark(entry: object) -> Mark:
     if not isinstance(entry, Mapping):
         raise Foreign("checks")
     message, state = _text(entry, "message"), _text(entry, "state")
-    if state == "failed" and message.startswith(_UNWRITTEN):
+    if state == "failed" and says_unwritten(message):  # no field of a line does
         state = "unwritten"
     slugs = _entries(entry, "misconceptions")
     if state not in STATES or not all(isinstance(slug, str) for slug in slugs):
@@ -157,10 +157,6 @@ def _mark(entry: object) -> Mark:
         message=message,
         misconceptions=tuple(slugs),
     )
-
-
-# A line has no field for it; how the message begins tells.
-_UNWRITTEN = tuple(texts()["not_implemented"][lang].split("{")[0] for lang in LANGUAGES)
 
 
 def _text(line: _Line, key: str, default: str | None = None) -> str:
