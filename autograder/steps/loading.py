@@ -12,7 +12,7 @@ from torch import Tensor
 from autograder.core.draw import Draw
 from autograder.core.observation import Value
 from autograder.core.subject import Subject
-from autograder.toys.pairs import Sides, batch_of, rows_of
+from autograder.toys.pairs import Sides, batch_of, rows_of, sides_made
 
 Batches = list[list[int]]
 
@@ -115,6 +115,22 @@ def tensors(subject: Subject, draw: Draw) -> dict[str, Value]:
     """The tensors' type."""
     batch = batch_of(subject, Sides(draw, "tensors", [(2, 3), (4, 1)]))
     return {"dtype": [str(getattr(i, "dtype", None)).removeprefix("torch.") for i in batch]}
+
+
+def device(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """Which sides lie elsewhere than on the device that is asked for.
+
+    It is "meta", which every machine has. It holds no values, and some code that is right on a GPU
+    asks for them: where an exception comes, nothing is said.
+    """
+    sides = Sides(draw, "device", [(2, 3), (4, 1)])
+    batch_of(subject, sides)  # whether anything is made at all is another check's matter
+    try:
+        made = sides_made(subject, sides, "meta")
+    except Exception:
+        return {"elsewhere": []}
+    names = ("source", "target")
+    return {"elsewhere": [n for n, ids in zip(names, made, strict=True) if not _on_meta(ids)]}
 
 
 def every(subject: Subject, draw: Draw) -> dict[str, Value]:
@@ -280,6 +296,11 @@ def _length(index: int, lengths: list[int]) -> int:
 
 def _area(batch: list[int], lengths: list[int]) -> int:
     return len(batch) * max((_length(i, lengths) for i in batch), default=0)
+
+
+def _on_meta(ids: Any) -> bool:
+    """What is no tensor is another check's matter."""
+    return not isinstance(ids, Tensor) or ids.is_meta
 
 
 def _run(row: list[int]) -> int:

@@ -108,8 +108,13 @@ def _side(draw: Draw, name: str, joint: str, lengths: list[int], usual: bool) ->
 
 def batch_of(subject: Subject, sides: Sides, *more: Any) -> list[Any]:
     """What the subject makes of the pairs: the two tensors, or what came in their place."""
+    return [see(side) for side in sides_made(subject, sides, *more)]
+
+
+def sides_made(subject: Subject, sides: Sides, *more: Any) -> tuple[Any, Any]:
+    """The same as it came, wherever it lies."""
     source, target = sides.both
-    made = subject.collate_batch(
+    src, tgt = subject.collate_batch(
         sides.pairs,
         source.pipeline,
         target.pipeline,
@@ -117,8 +122,7 @@ def batch_of(subject: Subject, sides: Sides, *more: Any) -> list[Any]:
         target.vocabulary,
         *(more or ("cpu",)),
     )
-    src, tgt = made
-    return [see(src), see(tgt)]
+    return src, tgt
 
 
 def rows_of(ids: Value) -> Value:

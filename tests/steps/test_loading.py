@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
+import torch
 
 from autograder.core.step import find_step
 from autograder.core.verdict import Verdict
-from tests.steps import harness
+from tests.steps import harness, loading_builds
 from tests.steps.harness import changed, failed, named
 
 STEP = find_step(16)
@@ -145,7 +146,7 @@ def batches_by_length(lengths, max_tokens, shuffle=True, generator=None):
     return batches
 """
 
-HONEST = {"padded": PADDED, "filled": FILLED, "buckets": BUCKETS}
+HONEST = {"padded": PADDED, "filled": FILLED, "buckets": BUCKETS} | loading_builds.HONEST
 
 # In the manner of the widely read code, as far as it has this step at all.
 WIDELY_READ = """
@@ -197,6 +198,19 @@ PLANTED: dict[str, list[tuple[str, str, str]]] = {
     ],
     "ids-as-floats": [(FILLED, "dtype=torch.long", "dtype=torch.float")],
     "ids-as-int32": [(FILLED, "dtype=torch.long", "dtype=torch.int32")],
+    "device-ignored": [
+        (PADDED, "src.to(device), tgt.to(device)", "src, tgt"),
+        (FILLED, ", device=device", ""),
+        (loading_builds.CHEAPEST, ", device=device", ""),
+    ],
+    "device-of-one-side": [
+        (PADDED, "tgt.to(device)", "tgt"),
+        (
+            loading_builds.POOLS,
+            "dtype=torch.long, device=device",
+            "device='cpu' if which else device, dtype=torch.long",
+        ),
+    ],
     "cut-drops-end": [(PADDED, "torch.cat([ids[: max_len - 1], ids[-1:]])", "ids[:max_len]")],
     "cut-markers-uncounted": [(FILLED, "max(limit - 2, 0)", "limit")],
     "cut-one-marker-uncounted": [(BUCKETS, "row[: max_len - 2]", "row[: max_len - 1]")],
@@ -313,6 +327,14 @@ def test_the_widely_read_code_loses_its_known_faults_only() -> None:
     assert failed(verdict) & of_collate == {"width", "ids", "cut"}
     names = {slug for c in verdict.checks if c.check in of_collate for slug in c.misconceptions}
     assert names == {"width-fixed", "numbers-fixed", "cut-drops-end"}
+
+
+def test_where_no_tensor_can_be_made_on_meta_nothing_is_said_about_devices() -> None:
+    with pytest.raises(RuntimeError):  # as `SCATTERED` asks for a width
+        torch.ones(2, device="meta").max().item()
+    assert failed(graded(loading_builds.SCATTERED), advice=True) == set()
+    only_here = changed(FILLED, "pairs = list", "assert device == 'cpu'\n    pairs = list")
+    assert failed(graded(only_here), advice=True) == set()
 
 
 @pytest.mark.parametrize(("slug", "place"), PLACES)
