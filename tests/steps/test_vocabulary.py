@@ -6,7 +6,7 @@ import pytest
 
 from autograder.core.step import find_step
 from autograder.core.verdict import Verdict
-from tests.steps import harness
+from tests.steps import harness, vocabulary_builds
 from tests.steps.harness import changed, failed, named
 
 STEP = find_step(15)
@@ -149,11 +149,14 @@ def build_vocabulary(sentences, min_freq=2, specials=("<s>", "</s>", "<blank>", 
     return Vocabulary.from_counts(counts, min_freq, specials)
 """
 
-HONEST = {"lists": LISTS, "counts": COUNTS, "library": LIBRARY}
+HONEST = {"lists": LISTS, "counts": COUNTS, "library": LIBRARY} | vocabulary_builds.HONEST
 
 # Mistakes in the builds above: what is replaced in which. Named as in the catalogue.
 PLANTED: dict[str, list[tuple[str, str, str]]] = {
-    "tokens-newline-kept": [(COUNTS, "text.strip()) if not t.is_space", "text)")],
+    "tokens-newline-kept": [
+        (vocabulary_builds.HEAP, 'text.rstrip("\\n").strip()', "text"),
+        (COUNTS, "text.strip()) if not t.is_space", "text)"),
+    ],
     "tokens-lower-cased": [
         (LISTS, "str(token.text)", "str(token.text).lower()"),
         (LIBRARY, "tok.text for", "tok.lower_ for"),
@@ -200,12 +203,20 @@ PLANTED: dict[str, list[tuple[str, str, str]]] = {
         (LISTS, "Vocabulary(words)", "Vocabulary(words[len(specials) :] + words[: len(specials)])"),
     ],
     "specials-sorted": [(COUNTS, "in specials:", "in sorted(specials):")],
-    "specials-twice": [(LISTS, " and t not in specials", "")],
+    "specials-twice": [
+        (vocabulary_builds.RUNS, " and token not in specials", ""),
+        (LISTS, " and t not in specials", ""),
+    ],
     "kept-too-few": [
+        (vocabulary_builds.TRIE, "count >= min_freq", "count > min_freq"),
         (LISTS, "count >= min_freq", "count > min_freq"),
         (COUNTS, ">= min_freq", "> min_freq"),
     ],
-    "kept-all": [(LISTS, "count >= min_freq", "count"), (LIBRARY, "c >= min_freq", "c > 0")],
+    "kept-all": [
+        (vocabulary_builds.DEFAULTS, "count < min_freq", "not count"),
+        (LISTS, "count >= min_freq", "count"),
+        (LIBRARY, "c >= min_freq", "c > 0"),
+    ],
     "kept-fixed": [(COUNTS, ">= min_freq", ">= 2")],
     "kept-other-default": [(COUNTS, "min_freq=2", "min_freq=1")],
     "counts-sentences": [(COUNTS, "iterable(sentences)", "iterable(map(set, sentences))")],
@@ -218,12 +229,19 @@ PLANTED: dict[str, list[tuple[str, str, str]]] = {
         ),
     ],
     "counts-lower-cased": [(LISTS, "often[token] += 1", "often[token.lower()] += 1")],
-    "order-rare-first": [(LISTS, "values()), reverse=True)", "values()))")],
-    "order-alphabetical": [(LIBRARY, "pairs.sort(key=lambda pair: pair[1], reverse=True)", "pass")],
+    "order-rare-first": [
+        (vocabulary_builds.ARRAYS, ", -counts", ", counts"),
+        (LISTS, "values()), reverse=True)", "values()))"),
+    ],
+    "order-alphabetical": [
+        (vocabulary_builds.TRIE, "often.sort(key=lambda pair: pair[0], reverse=True)", "pass"),
+        (LIBRARY, "pairs.sort(key=lambda pair: pair[1], reverse=True)", "pass"),
+    ],
     "order-first-seen": [
         (COUNTS, "sorted(sorted(counts), key=counts.get, reverse=True)", "counts")
     ],
     "ties-first-seen": [
+        (vocabulary_builds.DEFAULTS, "sorted(by_count[count])", "by_count[count]"),
         (COUNTS, "sorted(sorted(counts), key", "sorted(counts, key"),
         (LISTS, "words += sorted(t for", "words += list(t for"),
     ],
@@ -236,6 +254,7 @@ PLANTED: dict[str, list[tuple[str, str, str]]] = {
         (LIBRARY, "key=lambda pair: pair[0])", "key=lambda pair: pair[0].lower())"),
     ],
     "ties-backwards": [
+        (vocabulary_builds.ARRAYS, "(np.arange", "(-np.arange"),
         (LISTS, "t not in specials)", "t not in specials)[::-1]"),
         (
             LIBRARY,
