@@ -22,7 +22,7 @@ from autograder.bulk.fingerprint import fingerprint
 from autograder.bulk.submissions import Submission, names_in
 from autograder.core.step import Step
 from autograder.desk.trouble import Trouble
-from autograder.front.classroom.calls import Asked, asked_in
+from autograder.front.classroom.calls import CheckCall, call_in
 from autograder.front.classroom.execute import KitExecute
 from autograder.front.classroom.gradebook import opened, patient, programs_found
 from autograder.front.classroom.record import recorded
@@ -134,19 +134,19 @@ def assignment(course: Path, step: Step) -> Iterator[Assignment]:
             app.coursedir.assignment_id = step.name
             app.coursedir.db_url = patient(app.coursedir.db_url)
             with opened(app.coursedir.db_url, app.coursedir.course_id) as gradebook:
-                asked = _asked(gradebook, step, Path(app.coursedir.root))
-                yield Assignment(app, step, asked.lang, gradebook)
+                call = _call(gradebook, step, Path(app.coursedir.root))
+                yield Assignment(app, step, call.lang, gradebook)
     finally:
         os.chdir(before)
 
 
-def _asked(gradebook: Any, step: Step, course: Path) -> Asked:
+def _call(gradebook: Any, step: Step, course: Path) -> CheckCall:
     """A check of the assignment's notebook."""
     try:
         cells = gradebook.find_notebook(step.name, step.name).source_cells
     except MissingEntry:
         raise Trouble("no_assignment", step=step.name, path=course) from None
-    calls = [asked_in(cell.source or "") for cell in cells if cell.locked]
+    calls = [call_in(cell.source or "") for cell in cells if cell.locked]
     found = next((c for c in calls if c and c.step == step), None)
     if found is None:
         raise Trouble("no_checks", step=step.name, path=course)

@@ -10,7 +10,7 @@ from autograder.front.wording import Language, choose
 
 
 @dataclass(frozen=True)
-class Asked:
+class CheckCall:
     """`check("step04", "output", lang="ko")`; without a check's name all of them are asked for."""
 
     step: Step
@@ -18,7 +18,7 @@ class Asked:
     lang: Language
 
 
-def asked_in(text: str) -> Asked | None:
+def call_in(text: str) -> CheckCall | None:
     """What the last line of a cell asks to have checked; None where it is no call of the kit's."""
     try:
         last = ast.parse(text).body[-1]
@@ -40,4 +40,4 @@ def asked_in(text: str) -> Asked | None:
     check = names[1] if len(names) == 2 else None
     if check is not None and check not in {c.name for c in step.checks}:
         return None
-    return Asked(step, check, choose(str(named.get("lang", "en"))))
+    return CheckCall(step, check, choose(str(named.get("lang", "en"))))

@@ -14,7 +14,7 @@ from traitlets import Bool
 
 from autograder.core.verdict import Verdict
 from autograder.front.classroom import outputs
-from autograder.front.classroom.calls import Asked, asked_in
+from autograder.front.classroom.calls import CheckCall, call_in
 from autograder.front.classroom.graders import graders
 from autograder.front.classroom.record import forget, record
 from autograder.front.classroom.seed import seed_of
@@ -48,14 +48,14 @@ class KitExecute(NbGraderPreprocessor):
         for cell in nb.cells:
             if cell.cell_type != "code":
                 continue
-            asked = asked_in(cell.source) if _is_instructors(cell) else None
-            if asked:
-                step = asked.step
+            call = call_in(cell.source) if _is_instructors(cell) else None
+            if call:
+                step = call.step
                 if step.name not in verdicts:
                     graded = grading.graded(step, place, where["student"])
-                    record(nb, step, graded, grading.tier, asked.lang)
+                    record(nb, step, graded, grading.tier, call.lang)
                     verdicts[step.name] = graded.verdict
-                cell.outputs = _outputs(verdicts[step.name], asked)
+                cell.outputs = _outputs(verdicts[step.name], call)
             elif is_grade(cell) and not is_solution(cell):
                 name = cell.metadata["nbgrader"]["grade_id"]
                 self.log.warning("No check of the kit in cell %s: no points", name)
@@ -80,7 +80,7 @@ def _folder(course: CourseDirectory, directory: str, where: dict[str, Any]) -> P
     return Path(course.format_path(directory, where["student"], where["assignment"]))
 
 
-def _outputs(verdict: Verdict, asked: Asked) -> list[Any]:
-    if asked.check is None:
-        return outputs.of_all(verdict, asked.step, asked.lang)
-    return outputs.of_one(verdict, asked.step, asked.check, asked.lang)
+def _outputs(verdict: Verdict, call: CheckCall) -> list[Any]:
+    if call.check is None:
+        return outputs.of_all(verdict, call.step, call.lang)
+    return outputs.of_one(verdict, call.step, call.check, call.lang)
