@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autograder.core.step import Step, all_steps
 from autograder.desk import marking
 from autograder.desk.trouble import Trouble
+from autograder.desk.work import work_in
 from autograder.desk.workspace import Workspace, read, stub
 
 if TYPE_CHECKING:
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Standing:
-    """A step and the verdict on the learner's file; None where the stub is untouched or missing."""
+    """A step and the verdict on the learner's work; None where the stub is untouched or missing."""
 
     step: Step
     verdict: Verdict | None
@@ -39,7 +41,7 @@ def standing(step: Step, workspace: Workspace) -> Standing:
     """One step's standing."""
     if not begun(step, workspace):
         return Standing(step, None)
-    return Standing(step, marking.mark(step, marking.source(workspace.file(step))))
+    return Standing(step, marking.mark(step, marking.source(_work(step, workspace))))
 
 
 def passed_before(step: Step, workspace: Workspace) -> tuple[dict[str, Source], list[Step]]:
@@ -54,18 +56,22 @@ def passed_before(step: Step, workspace: Workspace) -> tuple[dict[str, Source], 
         if earlier.number >= step.number:
             break
         if standing(earlier, workspace).passed:
-            own[earlier.slug] = marking.source(workspace.file(earlier))
+            own[earlier.slug] = marking.source(_work(earlier, workspace))
         else:
             others.append(earlier)
     return own, others
 
 
 def begun(step: Step, workspace: Workspace) -> bool:
-    """Whether the learner has written anything into the step's file."""
-    file = workspace.file(step)
+    """Whether the learner has written anything into the step's file, or into its notebook."""
+    file = _work(step, workspace)
     if not file.is_file():
         return False
     try:
         return read(file) != stub(step)
     except Trouble:  # whatever it is, it is not the stub
         return True
+
+
+def _work(step: Step, workspace: Workspace) -> Path:
+    return work_in(workspace.file(step).parent, step)

@@ -1,4 +1,4 @@
-"""Beginning a step anew: the stub is written again, and what stood there is kept beside it."""
+"""Beginning a step anew: the stub, or the notebook, is written again; what was there is kept."""
 
 from __future__ import annotations
 
@@ -9,19 +9,21 @@ from pathlib import Path
 
 from autograder.core.step import Step
 from autograder.desk.trouble import Trouble
-from autograder.desk.workspace import Workspace, stub
+from autograder.desk.work import given, work_in
+from autograder.desk.workspace import Workspace
 
 
-def reset(step: Step, workspace: Workspace) -> Path | None:
-    """Write a step's stub into the working folder.
+def reset(step: Step, workspace: Workspace) -> tuple[Path, Path | None]:
+    """Write the learner's file of a step as it was given: the stub, or a notebook with work in it.
 
     Returns:
-        Where the learner's file was kept; None if there was none.
+        The file, and where the learner's own was kept; None if there was none.
 
     Raises:
         Trouble: the file is the stub already, or cannot be read or written.
     """
-    file, text = workspace.file(step), stub(step).encode()
+    file = work_in(workspace.file(step).parent, step)
+    text = given(file, step).encode()
     try:
         before = file.read_bytes() if file.exists() else None
         if before == text:
@@ -31,7 +33,7 @@ def reset(step: Step, workspace: Workspace) -> Path | None:
         file.write_bytes(text)
     except OSError as e:
         raise Trouble("unwritable", path=file, reason=e.strerror or str(e)) from None
-    return backup
+    return file, backup
 
 
 def _keep(file: Path, data: bytes) -> Path:

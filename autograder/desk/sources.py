@@ -13,6 +13,7 @@ from autograder.core.given import REFERENCE
 from autograder.core.step import Step, all_steps
 from autograder.desk.assemble import Part
 from autograder.desk.trouble import Trouble
+from autograder.desk.work import work_in
 from autograder.desk.workspace import read, workspace
 
 Origin = Literal["mine", "solutions", "reference"]
@@ -52,7 +53,7 @@ def _part(step: Step, origin: Origin) -> Part:
         marks = (BEGIN, END)
         text = "\n".join(line for line in lines if line.strip() not in marks)
         return Part(step, text, step.solution.name)
-    path = workspace().file(step)
+    path = work_in(workspace().file(step).parent, step)
     if not path.is_file():
         raise Trouble("no_own_file", path=path, step=step.number)
     text = read(path)

@@ -8,7 +8,9 @@ from importlib.util import decode_source
 from pathlib import Path
 
 from autograder.authoring.stubs import stub_of
+from autograder.core.cells import SUFFIX
 from autograder.core.step import Step, kit_file
+from autograder.desk.notebook import code_in
 from autograder.desk.trouble import Trouble
 
 _KIT = Path(__file__).parents[1]
@@ -21,7 +23,7 @@ class Workspace:
     root: Path
 
     def file(self, step: Step) -> Path:
-        """The learner's file of a step; it may be missing."""
+        """The learner's Python file of a step; it may be missing, and the work in a notebook."""
         return self.root / "exercises" / step.name / f"{step.slug}.py"
 
 
@@ -62,15 +64,17 @@ def companions(step: Step) -> Iterator[Path]:
 
 
 def read(path: Path) -> str:
-    """A Python file's text, in the encoding that it declares.
+    """A Python file's text, in the encoding that it declares; of a notebook its code.
 
     Raises:
         Trouble: there is no such file, or it is no text.
     """
     try:
+        if path.suffix == SUFFIX:
+            return code_in(path.read_text(encoding="utf-8-sig"))
         return decode_source(path.read_bytes())
     except FileNotFoundError:
         raise Trouble("no_file", path=path) from None
-    except (OSError, SyntaxError, UnicodeDecodeError) as e:
+    except (OSError, SyntaxError, ValueError) as e:  # no text, or no notebook
         reason = getattr(e, "strerror", None) or str(e)
         raise Trouble("unreadable", path=path, reason=reason) from None

@@ -33,7 +33,8 @@ def checks_of(step: str) -> StepChecks:
 
         test_feed_forward = checks_of("step04")
 
-    The file that is graded lies beside the test file and has the step's slug for its name.
+    The file that is graded lies beside the test file and has the step's slug for its name; it is
+    the step's notebook if only that has been written in.
     """
     return StepChecks(step)
 
@@ -122,7 +123,9 @@ class CheckItem(pytest.Item):
             return self.step.solution
         if against:
             return _against_file(self.config)
-        return self.path.with_name(f"{self.step.slug}.py")
+        from autograder.desk.work import work_in
+
+        return work_in(self.path.parent, self.step)
 
     def runtest(self) -> None:
         graded = _grade(self)
@@ -177,7 +180,7 @@ def _grade(item: CheckItem) -> Graded:
     from autograder.front.account import Graded
 
     known = item.config.stash[_graded]
-    key = (item.file, item.step.name)
+    key = (item.path.parent, item.step.name)
     if key not in known:
         try:
             known[key] = Graded(item.step, _verdict(item), _again(item))

@@ -9,6 +9,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Literal
 
+from autograder.core.cells import SUFFIX as NOTEBOOK
 from autograder.core.step import Check, Step, all_steps
 from autograder.core.verdict import CheckVerdict, Verdict
 from autograder.front.wording import escape_lines, say, tell
@@ -48,6 +49,8 @@ def block(
     """
     shown = [c for c in verdict.checks if only is None or c.check in only]
     told: set[str] = set()
+    if details and _is_own(verdict, step) and verdict.filename.endswith(NOTEBOOK):
+        yield Line(say("show.notebook", lang, file=_short(verdict.filename)), "quiet")
     for check in shown:
         yield heading(check, step, lang)
         if details:
@@ -134,20 +137,29 @@ def _next(
     """The commands to try next, of those that make sense here."""
     wrong = [c for c in shown if c.max_points and c.state != "passed"]
     unwritten = any(c.unwritten for c in wrong)
-    demo = Path(verdict.filename).with_name("demo.py")
+    file = Path(verdict.filename)
+    demo = file.with_name("demo.py")
     if unwritten:
         yield Line(say("show.try_write", lang, file=_short(verdict.filename), again=again))
     elif wrong:
         yield Line(say("show.try_fix", lang, again=again))
-    if not unwritten and all(c.state == "failed" for c in wrong) and demo.is_file():
+    runs = file.suffix == ".py" and demo.is_file()  # in a notebook there is `watch`
+    if not unwritten and all(c.state == "failed" for c in wrong) and runs:
         yield Line(say("show.try_demo", lang, demo=f"python {near(demo)}"))
-    own = Path(verdict.filename).parts[-3:] == ("exercises", step.name, f"{step.slug}.py")
+    own = _is_own(verdict, step)
     if own and any(c.misconceptions for c in wrong):
         yield Line(say("hint.more", lang, step=step.number))
     if verdict.passed and len(shown) == len(verdict.checks):
         if own:
             yield Line(say("show.try_diff", lang, step=step.number))
         yield following(step, lang)
+
+
+def _is_own(verdict: Verdict, step: Step) -> bool:
+    """Whether it is a learner's file that the commands find by the step's name."""
+    *_, exercises, folder, name = ("", "", *Path(verdict.filename).parts)
+    names = (f"{step.slug}.py", f"{step.name}{NOTEBOOK}", f"{step.name}.ko{NOTEBOOK}")
+    return exercises == "exercises" and folder == step.name and name in names
 
 
 def next_step(step: Step) -> Step | None:

@@ -61,7 +61,7 @@ def test_a_reset_keeps_every_file_it_replaces(place: Workspace):
     file, kept = place.file(STEP), []
     for i in range(3):  # within one second
         file.write_bytes(f"attempt {i}\r\n\xe9".encode("latin-1"))
-        kept.append(reset(STEP, place))
+        kept.append(reset(STEP, place)[1])
         assert file.read_text(encoding="utf-8") == stub(STEP)
     assert [path.read_bytes() for path in kept] == [
         f"attempt {i}\r\n\xe9".encode("latin-1") for i in range(3)
@@ -75,7 +75,7 @@ def test_a_reset_of_a_missing_file_writes_the_stub(place: Workspace):
     file = place.file(STEP)
     file.unlink()
     file.with_name("README.md").unlink()
-    assert reset(STEP, place) is None
+    assert reset(STEP, place) == (file, None)
     assert file.read_text(encoding="utf-8") == stub(STEP)
 
 

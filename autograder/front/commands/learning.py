@@ -95,15 +95,15 @@ def diff(
 
 
 def reset(step: StepName, lang: Lang = None) -> int:
-    """Begin a step anew: your file is kept beside it, and the stub is written."""
+    """Begin a step anew: your file is kept beside it, and the stub, or notebook, is written."""
     speech = language(lang)
     found = find_step(step)
     place = workspace()
-    backup = write_stub(found, place)
+    file, backup = write_stub(found, place)
     if backup:
         print(say("reset.kept", speech, path=near(backup)))
-    print(say("made.wrote", speech, path=near(place.file(found))))
-    print(say("reset.next", speech, exercise=near(place.file(found).parent)))
+    print(say("made.wrote", speech, path=near(file)))
+    print(say("reset.next", speech, exercise=near(file.parent)))
     return PASSED
 
 

@@ -12,6 +12,7 @@ import typer
 
 from autograder.core.step import Step, all_steps
 from autograder.desk.trouble import Trouble
+from autograder.desk.work import work_in
 from autograder.desk.workspace import workspace
 from autograder.front.wording import Language, choose
 
@@ -58,12 +59,12 @@ def need(package: str, extra: str) -> None:
 
 
 def own_file(step: Step) -> Path:
-    """The learner's file of a step.
+    """The learner's file of a step: Python, or the notebook if only that has been written in.
 
     Raises:
         Trouble: there is no working folder, or the file is not in it.
     """
-    file = workspace().file(step)
+    file = work_in(workspace().file(step).parent, step)
     if not file.exists():
         raise Trouble("no_own_file", path=file, step=step.number)
     return file

@@ -1,0 +1,131 @@
+"""A notebook with work in it counts as the learner's file, unless the Python file has some, too."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autograder.core.step import Step, all_steps, find_step
+from autograder.desk.assemble import assemble
+from autograder.desk.notebook import code_in
+from autograder.desk.progress import passed_before, standing
+from autograder.desk.reset import reset
+from autograder.desk.sources import parts
+from autograder.desk.trouble import Trouble
+from autograder.desk.work import work_in
+from autograder.desk.workspace import Workspace, read
+
+STEP = find_step(4)
+Write = Callable[..., Path]
+
+
+@pytest.fixture
+def written(place: Workspace) -> Write:
+    """Writes the model answer of a step into one of its notebooks."""
+
+    def write(step: Step = STEP, suffix: str = "", extra: str = "") -> Path:
+        path = place.file(step).with_name(f"{step.name}{suffix}.ipynb")
+        book = json.loads(path.read_text(encoding="utf-8"))
+        text = step.solution.read_text(encoding="utf-8") + extra
+        for cell in book["cells"]:
+            if cell["metadata"].get("nbgrader", {}).get("solution"):
+                cell["source"], text = text.splitlines(keepends=True), ""
+        path.write_text(json.dumps(book), encoding="utf-8")
+        return path
+
+    return write
+
+
+def work(place: Workspace, step: Step = STEP) -> Path:
+    return work_in(place.file(step).parent, step)
+
+
+@pytest.mark.parametrize("step", all_steps(), ids=lambda s: s.name)
+def test_fresh_files_are_nobodys_work(place: Workspace, step: Step):
+    assert work(place, step) == place.file(step)
+    assert standing(step, place).verdict is None
+
+
+@pytest.mark.parametrize("suffix", ["", ".ko"])
+def test_a_notebook_alone_counts(place: Workspace, written: Write, suffix: str):
+    book = written(suffix=suffix)
+    assert work(place) == book and standing(STEP, place).passed
+    place.file(STEP).unlink()
+    assert work(place) == book
+
+
+def test_the_python_file_comes_first(place: Workspace, written: Write, answer: Any):
+    written()
+    file = answer(4)
+    assert work(place) == file
+    file.write_bytes(b"\xff\xfe\0")  # whatever it is, somebody has put it there
+    assert work(place) == file
+
+
+def test_outputs_and_notes_between_the_lines_are_no_work(place: Workspace):
+    path = place.file(STEP).with_name("step04.ipynb")
+    book = json.loads(path.read_text(encoding="utf-8"))
+    for cell in book["cells"]:
+        cell["metadata"]["trusted"] = True
+        if cell["cell_type"] == "code":
+            cell["execution_count"] = 1
+    path.write_text(json.dumps(book), encoding="utf-8")
+    assert work(place) == place.file(STEP)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"cells": [{"cell_type": "code"}]}'])
+def test_a_broken_notebook_is_somebodys(place: Workspace, text: str):
+    path = place.file(STEP).with_name("step04.ipynb")
+    path.write_text(text, encoding="utf-8")
+    assert work(place) == path
+    verdict = standing(STEP, place).verdict
+    assert verdict and not verdict.points
+
+
+def test_a_reset_begins_the_notebook_anew(place: Workspace, written: Write):
+    path = place.file(STEP).with_name("step04.ipynb")
+    fresh = path.read_bytes()
+    own = written().read_bytes()
+    file, kept = reset(STEP, place)
+    assert file == path and path.read_bytes() == fresh
+    assert kept and kept.read_bytes() == own and kept.suffix == ".bak"
+    with pytest.raises(Trouble, match="is_stub"):
+        reset(STEP, place)
+
+
+def test_earlier_steps_may_be_notebooks(place: Workspace, written: Write, answer: Any):
+    written(find_step(1))
+    answer(2)
+    own, others = passed_before(find_step(3), place)
+    assert list(own) == ["scaled_dot_product", "masks"] and not others
+
+
+def test_the_whole_is_put_together_of_notebooks_too(place: Workspace, written: Write, answer: Any):
+    for step in all_steps()[:9]:
+        if step.number % 2:
+            written(step, extra="\n\nfrom autograder import check\ncheck(4)\n")
+        else:
+            answer(step.number)
+    whole = assemble(parts(find_step(9), "mine"))
+    assert "autograder" not in whole
+    namespace: dict[str, Any] = {"__name__": "whole"}
+    exec(compile(whole, "whole.py", "exec"), namespace)
+    assert set(find_step(9).exports) <= namespace.keys()
+
+
+def test_a_notebooks_code_is_its_cells_without_what_calls_the_kit(place: Workspace):
+    path = place.file(STEP).with_name("step04.ipynb")
+    text = read(path)
+    assert "class PositionwiseFeedForward" in text and "import torch" in text
+    assert "check(" not in text and "watch(" not in text and "autograder" not in text
+    cells = [
+        "%matplotlib inline\nimport math",
+        "from autograder import check\nx = 1\ncheck(4)",
+        "d",
+    ]
+    book = {"cells": [{"cell_type": "code", "metadata": {}, "source": c} for c in cells]}
+    assert code_in(json.dumps(book)) == "pass\nimport math\n\n\nx = 1\ncheck(4)\n\n\nd\n"
