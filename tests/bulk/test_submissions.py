@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import socket
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -16,6 +18,8 @@ from hypothesis import strategies as st
 from autograder.bulk.submissions import LARGEST, Submission, names_in, read
 from autograder.core.step import Step, find_step
 from autograder.desk.init import init
+
+IGNORED = shutil.ignore_patterns("__pycache__")
 
 
 def one(folder: Path, step: Step, name: str) -> Submission:
@@ -75,6 +79,34 @@ def test_what_is_as_it_was_given_is_not_chosen_where_there_is_work(
     source = one(tmp_path / "class", step, "alice").source
     assert source.filename == (written or "feed_forward.py")
     assert (source.text == "# mine") == bool(written)
+
+
+def test_what_was_given_is_known_where_the_kits_own_copy_was_worked_in(tmp_path: Path) -> None:
+    """An instructor has tried the exercise in the checkout that grades the class."""
+    root = Path(__file__).parents[2]
+    for name in ("autograder", "exercises", "solutions", "transformer_ref"):
+        shutil.copytree(root / name, tmp_path / "kit" / name, ignore=IGNORED)
+    exercise = tmp_path / "kit" / "exercises" / "step04"
+    for name in ("feed_forward.py", "step04.ipynb"):
+        (exercise / name).write_text("# tried")
+    init(tmp_path / "work")
+    alice = tmp_path / "class" / "alice"
+    shutil.copytree(tmp_path / "work" / "exercises" / "step04", alice)
+    (alice / "step04.ko.ipynb").write_text("# mine")
+    code = (
+        "import sys; from pathlib import Path; from autograder.core.step import find_step\n"
+        "from autograder.bulk.submissions import read\n"
+        "print(read(Path(sys.argv[1]), 'alice', find_step(4)).source.filename)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "class")],
+        cwd=tmp_path / "kit",
+        env={**os.environ, "PYTHONPATH": str(tmp_path / "kit")},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.stdout == "step04.ko.ipynb\n", done.stderr
 
 
 def test_a_folder_in_the_folder_is_looked_into_once(tmp_path: Path, step: Step) -> None:
