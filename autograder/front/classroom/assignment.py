@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from autograder.bulk.fingerprint import fingerprint
 from autograder.bulk.submissions import Submission, names_in
 from autograder.core.step import Step
 from autograder.desk.trouble import Trouble
-from autograder.front.classroom.calls import CheckCall, call_in
+from autograder.front.classroom.calls import call_in
 from autograder.front.classroom.execute import KitExecute
 from autograder.front.classroom.gradebook import opened, patient, programs_found
 from autograder.front.classroom.record import recorded
@@ -122,6 +123,19 @@ def assignment(course: Path, step: Step) -> Iterator[Assignment]:
     Raises:
         Trouble: there is no course, or no such assignment in its gradebook.
     """
+    with assignments(course) as of:
+        found = of(step)
+        found.course.assignment_id = step.name  # nbgrader's converters work on one
+        yield found
+
+
+@contextmanager
+def assignments(course: Path) -> Iterator[Callable[[Step], Assignment]]:
+    """What gives the assignments, to read; inside, the current folder is the course's.
+
+    Raises:
+        Trouble: there is no course. What is given raises it where there is no such assignment.
+    """
     if not (course / "nbgrader_config.py").is_file():
         raise Trouble("no_course", path=course)
     before = Path.cwd()
@@ -130,18 +144,17 @@ def assignment(course: Path, step: Step) -> Iterator[Assignment]:
         with warnings.catch_warnings(), programs_found():
             warnings.simplefilter("ignore")  # SQLAlchemy's, about how nbgrader uses it
             app = AutogradeApp(log_level=logging.ERROR)
-            app.initialize([step.name, "--log-level=ERROR"])
-            app.coursedir.assignment_id = step.name
+            app.initialize(["--log-level=ERROR"])
             app.coursedir.db_url = patient(app.coursedir.db_url)
             with opened(app.coursedir.db_url, app.coursedir.course_id) as gradebook:
-                call = _call(gradebook, step, Path(app.coursedir.root))
-                yield Assignment(app, step, call.lang, gradebook)
+                yield partial(_assignment, app, gradebook)
     finally:
         os.chdir(before)
 
 
-def _call(gradebook: Any, step: Step, course: Path) -> CheckCall:
-    """A check of the assignment's notebook."""
+def _assignment(app: AutogradeApp, gradebook: Any, step: Step) -> Assignment:
+    """The checks in the assignment's notebook tell its language."""
+    course = Path(app.coursedir.root)
     try:
         cells = gradebook.find_notebook(step.name, step.name).source_cells
     except MissingEntry:
@@ -150,4 +163,4 @@ def _call(gradebook: Any, step: Step, course: Path) -> CheckCall:
     found = next((c for c in calls if c and c.step == step), None)
     if found is None:
         raise Trouble("no_checks", step=step.name, path=course)
-    return found
+    return Assignment(app, step, found.lang, gradebook)

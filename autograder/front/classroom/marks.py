@@ -10,10 +10,10 @@ from nbgrader.api import MissingEntry
 
 from autograder.core.step import Step, all_steps
 from autograder.desk.trouble import Trouble
-from autograder.front.classroom.assignment import Assignment, assignment
+from autograder.front.classroom.assignment import Assignment, assignments
 
 
-def lines_of(course: Path, steps: Sequence[Step] = ()) -> Iterator[dict[str, Any]]:
+def lines_of(course: Path, steps: Sequence[Step] = ()) -> list[dict[str, Any]]:
     """A line for each student of each of these steps (none: all that the course has graded).
 
     A line is as `autograder grade` writes it (docs/grading.md), with `score` and `max_score` from
@@ -24,22 +24,22 @@ def lines_of(course: Path, steps: Sequence[Step] = ()) -> Iterator[dict[str, Any
     Raises:
         Trouble: there is no course, or no such assignment, or no submission of it is graded.
     """
-    found = False
-    for step in steps or all_steps():
-        try:
-            with assignment(course, step) as asked:
-                lines = list(_lines(asked))
-        except Trouble as e:
-            if steps or e.key == "no_course":
-                raise
-            continue
-        graded = any("checks" in line for line in lines)
-        if steps and not graded:
-            raise Trouble("step_not_graded", step=step.name, path=course)
-        found = found or graded
-        yield from lines if graded else ()
+    found: list[dict[str, Any]] = []
+    with assignments(course) as of:
+        for step in steps or all_steps():
+            try:
+                lines = list(_lines(of(step)))
+            except Trouble:
+                if steps:
+                    raise
+                continue
+            if any("checks" in line for line in lines):
+                found += lines
+            elif steps:
+                raise Trouble("step_not_graded", step=step.name, path=course)
     if not found:
         raise Trouble("nothing_graded", path=course)
+    return found
 
 
 def _lines(asked: Assignment) -> Iterator[dict[str, Any]]:
