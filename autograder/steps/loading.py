@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import pairwise
+from itertools import compress, pairwise
 from typing import Any
 
 import torch
@@ -129,8 +129,9 @@ def device(subject: Subject, draw: Draw) -> dict[str, Value]:
         made = sides_made(subject, sides, "meta")
     except Exception:
         return {"elsewhere": []}
-    names = ("source", "target")
-    return {"elsewhere": [n for n, ids in zip(names, made, strict=True) if not _on_meta(ids)]}
+    # What is no tensor is another check's matter, too.
+    here = [isinstance(ids, Tensor) and not ids.is_meta for ids in made]
+    return {"elsewhere": list(compress(("source", "target"), here))}
 
 
 def every(subject: Subject, draw: Draw) -> dict[str, Value]:
@@ -296,11 +297,6 @@ def _length(index: int, lengths: list[int]) -> int:
 
 def _area(batch: list[int], lengths: list[int]) -> int:
     return len(batch) * max((_length(i, lengths) for i in batch), default=0)
-
-
-def _on_meta(ids: Any) -> bool:
-    """What is no tensor is another check's matter."""
-    return not isinstance(ids, Tensor) or ids.is_meta
 
 
 def _run(row: list[int]) -> int:

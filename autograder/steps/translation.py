@@ -155,9 +155,14 @@ def translate_mode(subject: Subject, draw: Draw) -> dict[str, Value]:
 
 
 def maps(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """The maps, held against what the model's attentions keep when they are asked again."""
+    """The maps, held against what the model's attentions keep when they are asked again.
+
+    They are those of a second call: the first was about the same words backwards.
+    """
     model, given = small_model(draw)
     model.eval()
+    src, src_mask, tgt, tgt_mask = given
+    subject.attention_maps(model, src.flip(1), src_mask, tgt.flip(1), tgt_mask)
     found = subject.attention_maps(model, *given)
     return _held_against(found, model.eval(), given)
 
@@ -178,6 +183,23 @@ def maps_mode(subject: Subject, draw: Draw) -> dict[str, Value]:
             return {**found, "apart": gap}
         largest = max(largest, gap.abs().max().item())
     return {**found, "apart": largest}
+
+
+def maps_gradients(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """Whether a graph was built for the maps, or is still attached to them."""
+    model, given = small_model(draw)
+    model.eval()
+    noted: list[Any] = []
+    last = (stack.layers[-1] for stack in (model.encoder, model.decoder))
+    hooks = [layer.register_forward_hook(lambda *call: noted.append(call[-1])) for layer in last]
+    try:
+        maps = subject.attention_maps(model, *given)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    # What the maps are is another check's matter.
+    noted += maps.values() if isinstance(maps, dict) else []
+    return {"gradients": any(getattr(part, "requires_grad", False) for part in noted)}
 
 
 def _held_against(found: Any, model: Any, given: tuple[Tensor, ...]) -> dict[str, Value]:

@@ -6,7 +6,7 @@ import pytest
 
 from autograder.core.step import find_step
 from autograder.core.verdict import Verdict
-from tests.steps import harness
+from tests.steps import harness, translation_builds
 from tests.steps.harness import changed, failed, named
 
 STEP = find_step(18)
@@ -184,7 +184,16 @@ def attention_maps(model, src, src_mask, tgt, tgt_mask):
     return {key: torch.stack(weights) for key, weights in kept.items()}
 """
 
-HONEST = {"batched": BATCHED, "objects": OBJECTS}
+HONEST = {"batched": BATCHED, "objects": OBJECTS} | translation_builds.HONEST
+
+# The maps of a model are made once, whatever it reads later.
+ONCE = """
+def once(make):
+    kept = {}
+    return lambda model, *given: kept.get(model) or kept.setdefault(model, make(model, *given))
+
+
+"""
 
 PLANTED: dict[str, list[tuple[str, str, str]]] = {
     "score-of-last-step": [(OBJECTS, "h.cost - log_prob", "-log_prob")],
@@ -246,6 +255,20 @@ PLANTED: dict[str, list[tuple[str, str, str]]] = {
     ],
     "maps-of-decoder-stale": [
         (BATCHED, "        model.decode(memory, src_mask, tgt, tgt_mask)\n", "")
+    ],
+    "maps-remembered": [
+        (build, "def attention_maps(", f"{ONCE}@once\ndef attention_maps(")
+        for build in (BATCHED, translation_builds.TENSORS)
+    ],
+    "maps-gradients-kept": [
+        (BATCHED, "with torch.inference_mode():", "with torch.enable_grad():"),
+        (
+            OBJECTS,
+            "evaluating(model), torch.no_grad():\n        model(",
+            "evaluating(model):\n        model(",
+        ),
+        (translation_builds.RECURSIVE, ".requires_grad_(False)", ""),
+        (translation_builds.MERGED, "    with torch.no_grad():\n        yield", "    yield"),
     ],
     "maps-transposed": [(OBJECTS, "module.attn[0].clone()", "module.attn[0].transpose(1, 2)")],
     "maps-self-for-source": [
@@ -310,6 +333,12 @@ UNKNOWN: dict[str, tuple[str, str, str, set[str]]] = {
     "a full stop": (OBJECTS, '" ".join(said)', '" ".join(said) + "."', {"words"}),
     "layers backwards": (OBJECTS, "torch.stack(weights)", "torch.stack(weights[::-1])", {"maps"}),
     "maps as lists": (OBJECTS, "torch.stack(weights)", "weights", {"maps", "maps_mode"}),
+    "the maps of all calls": (
+        OBJECTS,
+        'kept = {"encoder": [], "decoder_self": [], "decoder_src": []}',
+        'kept = globals().setdefault("K", {"encoder": [], "decoder_self": [], "decoder_src": []})',
+        {"maps", "maps_mode"},
+    ),
     "other names": (BATCHED, '"decoder_src": collect', '"decoder_cross": collect', {"maps"}),
     "rows that sum to 2": (BATCHED, "attn.detach()", "attn.detach() * 2", {"maps"}),
 }
