@@ -43,6 +43,12 @@ def test_the_page_needs_nothing_else_and_allows_nothing_else() -> None:
     assert "url(" not in text and "@import" not in text and "://" not in text
 
 
+def test_a_step_without_a_title_is_called_by_its_name_alone() -> None:
+    text = page(figures_of([{**line("ada"), "step": "step99", "title": ""}]), "en")
+    assert "<title>Class report: step99</title>" in text
+    assert ">Class report: step99</h1>" in text
+
+
 ATTACKS = [
     "<script>alert(1)</script>",
     '"><img src=x onerror=alert(1)>',

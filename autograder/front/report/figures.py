@@ -10,8 +10,8 @@ from functools import cached_property
 from statistics import fmean, median
 from typing import Literal
 
-from autograder.core.step import NoSuchStep, Step, find_step
-from autograder.front.report.work import Mark, Work
+from autograder.core.step import Misconception, NoSuchStep, Step, find_step
+from autograder.front.report.work import Mark, Work, share_of
 
 Order = Literal["name", "points"]
 
@@ -79,6 +79,16 @@ class StepFigures:
         if self.step:
             return self.step.title[self.lang]
         return next((work.title for work in self.works if work.title), self.name)
+
+    @property
+    def heading(self) -> str:
+        """Name and title, where there is one."""
+        return self.name if self.title == self.name else f"{self.name} {self.title}"
+
+    def known(self, slug: str) -> Misconception | None:
+        """The known mistake of that slug; None where this kit has none."""
+        mistakes = self.step.misconceptions if self.step else ()
+        return next((m for m in mistakes if m.slug == slug), None)
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
@@ -207,6 +217,11 @@ class Total:
     def earned(self) -> float:
         """The sum; what is missing earns nothing."""
         return sum(work.earned for work in self.works if work)
+
+    @property
+    def share(self) -> float:
+        """What was earned of what there is, from 0 to 1."""
+        return share_of(self.earned, self.possible)
 
 
 @dataclass(frozen=True)

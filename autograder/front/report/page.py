@@ -13,7 +13,7 @@ from autograder.front.report.parts import (
     cell,
     column_head,
     item,
-    number,
+    out_of,
     paragraph,
     row,
     row_head,
@@ -66,23 +66,19 @@ def _head(title: str) -> Html:
 
 
 def _steps(figures: ClassFigures, view: View) -> str:
-    names = [step.name for step in figures.steps]
-    if len(names) == 1:
-        return f"{names[0]} {figures.steps[0].title}"
-    return view.say("to", first=names[0], last=names[-1])
+    first, last = figures.steps[0], figures.steps[-1]
+    if first is last:
+        return first.heading
+    return view.say("to", first=first.name, last=last.name)
 
 
 def _links(figures: ClassFigures, view: View) -> Html:
     """To the overview and the steps."""
-    links = [(step.name, _heading(step)) for step in figures.steps]
+    links = [(step.name, step.heading) for step in figures.steps]
     if len(links) > 1:
         links.insert(0, ("overview", view.say("overview")))
     items = [item(element("a", text, href=f"#{anchor}")) for anchor, text in links]
     return element("nav", element("ul", *items), aria_label=view.say("steps"))
-
-
-def _heading(step: StepFigures) -> str:
-    return step.title if step.title == step.name else f"{step.name} {step.title}"
 
 
 def _overview(figures: ClassFigures, view: View) -> Html:
@@ -92,14 +88,10 @@ def _overview(figures: ClassFigures, view: View) -> Html:
         for step in figures.steps
     ]
     head = row(column_head(view.say("head_student")), *heads, column_head(view.say("total")))
-    means = [cell(f"{number(s.mean)}/{number(s.possible)}") for s in figures.steps]
+    means = [cell(out_of(s.mean, s.possible)) for s in figures.steps]
     sums = [total.earned for total in figures.totals]
     mean = sum(sums) / len(sums) if sums else None
-    foot = row(
-        row_head(view.say("mean_row")),
-        *means,
-        cell(f"{number(mean)}/{number(figures.possible)}"),
-    )
+    foot = row(row_head(view.say("mean_row")), *means, cell(out_of(mean, figures.possible)))
     grid = table(
         view.say("overview_caption"),
         head,
@@ -116,16 +108,15 @@ def _total(total: Total, figures: ClassFigures, view: View) -> Html:
     pairs = list(zip(figures.steps, total.works, strict=True))
     first = next((step for step, work in pairs if work), None)
     cells = [_points(step, work, view) for step, work in pairs]
-    share = min(max(total.earned / total.possible, 0), 1) if total.possible else 0
-    text = f"{number(total.earned)}/{number(total.possible)}"
+    text = element("b", out_of(total.earned, total.possible))
     name = row_head(view.student(total.student, first))
-    return row(name, *cells, cell(element("b", text), class_=shade(share)))
+    return row(name, *cells, cell(text, class_=shade(total.share)))
 
 
 def _points(step: StepFigures, work: Work | None, view: View) -> Html:
     if work is None:
         return cell(view.say("state.missing"), class_="missing")
-    text = f"{number(work.earned)}/{number(work.possible)}"
+    text = out_of(work.earned, work.possible)
     link = element("a", text, href=f"#{view.anchor(work.student, step)}")
     return cell(link, class_=shade(work.share))
 

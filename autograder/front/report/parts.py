@@ -37,9 +37,10 @@ class View:
             return together([escape(name)])
         return element("a", escape(name), href=f"#{self.anchor(name, step)}")
 
-    def students(self, names: Iterable[str], step: StepFigures | None) -> Html:
-        """Several of them, as a list in one line."""
-        return element("ul", *(item(self.student(n, step)) for n in names), class_="names")
+    def students(self, label: str, names: Iterable[str], step: StepFigures | None) -> Html:
+        """Several of them, as a list in one line, behind what they have in common."""
+        listed = element("ul", *(item(self.student(n, step)) for n in names), class_="names")
+        return element("div", label, " ", listed, class_="line")
 
     def anchor(self, student: str, step: StepFigures) -> str:
         """The id of the part about a student's work."""
@@ -54,6 +55,11 @@ def anchor_of(step: StepFigures, check: str) -> str:
 def number(value: float | None) -> str:
     """Points or seconds: two places at most."""
     return "–" if value is None else f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+def out_of(points: float | None, possible: float) -> str:
+    """Points and the most there are: 3.5/10."""
+    return f"{number(points)}/{number(possible)}"
 
 
 def shade(share: float) -> str:

@@ -12,6 +12,7 @@ from autograder.front.report.parts import (
     column_head,
     item,
     number,
+    out_of,
     paragraph,
     row,
     row_head,
@@ -20,12 +21,11 @@ from autograder.front.report.parts import (
     table,
 )
 from autograder.front.report.told import told
-from autograder.front.report.work import Work
+from autograder.front.report.work import Work, share_of
 
 
 def step_section(step: StepFigures, view: View) -> Html:
     """All about a step."""
-    title = step.title if step.title == step.name else f"{step.name} {step.title}"
     parts = [_summary(step, view)]
     if step.works:
         parts += [
@@ -37,7 +37,7 @@ def step_section(step: StepFigures, view: View) -> Html:
             told(step, view),
         ]
     parts.append(paragraph(element("a", view.say("to_top"), href="#top"), class_="hint"))
-    return section(title, *parts, id_=step.name, level=2)
+    return section(step.heading, *parts, id_=step.name, level=2)
 
 
 def _summary(step: StepFigures, view: View) -> Html:
@@ -59,8 +59,7 @@ def _summary(step: StepFigures, view: View) -> Html:
     ]
     parts = [element("dl", *boxes, class_="facts")]
     if step.missing:
-        names = view.students(step.missing, None)
-        parts.append(element("div", view.say("missing_who"), " ", names, class_="line"))
+        parts.append(view.students(view.say("missing_who"), step.missing, None))
     return section(view.say("summary"), *parts, id_=f"{step.name}-summary")
 
 
@@ -88,13 +87,12 @@ def _marks(step: StepFigures, view: View) -> Html:
 
 
 def _work(work: Work, step: StepFigures, view: View, gradebook: bool) -> Html:
-    points = f"{number(work.points)}/{number(work.max_points)}"
-    share = work.points / work.max_points if work.max_points else 0
-    cells = [cell(element("b", points), class_=shade(min(share, 1)))]
+    share = share_of(work.points, work.max_points)
+    cells = [cell(element("b", out_of(work.points, work.max_points)), class_=shade(share))]
     if gradebook and work.score is None:
         cells.append(cell("–"))
     elif gradebook:
-        text = f"{number(work.score)}/{number(work.possible)}"
+        text = out_of(work.score, work.possible)
         differs = work.score != work.points or work.possible != work.max_points
         cells.append(cell(element("b", text) if differs else text, class_=shade(work.share)))
     cells += [_mark(work, column, view) for column in step.graded]
@@ -106,8 +104,8 @@ def _mark(work: Work, column: Column, view: View) -> Html:
     word = element("small", view.say(f"state.{mark.state}"))
     if mark.state == "absent":
         return cell(word, class_="absent")
-    points = f"{number(mark.points)}/{number(mark.max_points)}"
-    return cell(element("b", points), " ", word, class_=mark.state)
+    points = element("b", out_of(mark.points, mark.max_points))
+    return cell(points, " ", word, class_=mark.state)
 
 
 # ---------------------------------------------------------------- checks and mistakes
@@ -143,7 +141,7 @@ def _column(column: Column, step: StepFigures, view: View) -> Html:
         for state, count in column.states.most_common()
         if state not in ("passed", "absent")
     ]
-    share = column.lost / column.tried if column.tried else 0
+    share = share_of(column.lost, column.tried)
     return row(
         row_head(element("code", column.name), " ", column.title),
         cell(number(column.max_points)),
@@ -165,15 +163,13 @@ def _mistakes(step: StepFigures, view: View) -> Html:
         text = view.say("unnamed", wrong=step.wrong, unnamed=step.unnamed)
         parts.append(paragraph(text))
     if step.unnamed_students:
-        names = view.students(step.unnamed_students, step)
-        parts.append(element("div", view.say("unnamed_who"), " ", names, class_="line"))
+        parts.append(view.students(view.say("unnamed_who"), step.unnamed_students, step))
     return section(view.say("mistakes"), *parts, id_=f"{step.name}-mistakes")
 
 
 def _held(held: Held, step: StepFigures, view: View) -> Html:
     """A mistake; one that this kit does not know is called as the results call it."""
-    known = {m.slug: m for m in step.step.misconceptions} if step.step else {}
-    mistake = known.get(held.slug)
+    mistake = step.known(held.slug)
     name = mistake.name[view.lang] if mistake else held.slug
     count = view.say("of", count=len(held.students), all=len(step.works))
     lines = [
@@ -189,8 +185,7 @@ def _held(held: Held, step: StepFigures, view: View) -> Html:
         lines += [
             paragraph(element("b", view.say(key)), " ", words[view.lang]) for key, words in pairs
         ]
-    names = view.students(held.students, step)
-    lines.append(element("div", element("b", view.say("held_by")), " ", names, class_="line"))
+    lines.append(view.students(element("b", view.say("held_by")), held.students, step))
     seen = paragraph(
         element("b", view.say("seen_in")), " ", element("code", ", ".join(held.checks))
     )
@@ -216,8 +211,7 @@ def _distribution(step: StepFigures, view: View) -> Html:
 def _time(step: StepFigures, view: View) -> Html:
     parts = [paragraph(view.say("time_median", seconds=number(step.seconds)))]
     if step.out_of_time:
-        names = view.students(step.out_of_time, step)
-        parts.append(element("div", view.say("time_out"), " ", names, class_="line"))
+        parts.append(view.students(view.say("time_out"), step.out_of_time, step))
     else:
         parts.append(paragraph(view.say("time_none")))
     head = row(column_head(view.say("head_student")), column_head(view.say("head_seconds")))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from autograder.front.report.figures import StepFigures
 from autograder.front.report.html import Html, element
-from autograder.front.report.parts import View, number, paragraph, section
+from autograder.front.report.parts import View, number, out_of, paragraph, section
 from autograder.front.report.work import Mark, Work
 from autograder.front.wording import LANGUAGES, escape, escape_lines
 
@@ -71,15 +71,14 @@ def _worth(mark: Mark, view: View) -> str:
     state = view.say(f"state.{mark.state}")
     if not mark.max_points:
         return f"({view.say('remark_alone')})"
-    return f"({number(mark.points)}/{number(mark.max_points)}, {state})"
+    return f"({out_of(mark.points, mark.max_points)}, {state})"
 
 
 def _message(mark: Mark, step: StepFigures, view: View) -> str:
     """What was told; where that is hidden, what this kit can say about it by itself."""
     if mark.message:
         return "\n".join(escape_lines(mark.message))
-    known = {m.slug: m.name[view.lang] for m in step.step.misconceptions} if step.step else {}
-    names = [known.get(slug, slug) for slug in mark.misconceptions]
+    names = [m.name[view.lang] if (m := step.known(s)) else s for s in mark.misconceptions]
     if names:
         key = "mistake" if mark.max_points else "remark_named"
         return "\n".join(view.say(key, name=name) for name in names)

@@ -71,7 +71,7 @@ class Work:
     @property
     def share(self) -> float:
         """What was earned of what there is, from 0 to 1."""
-        return min(max(self.earned / self.possible, 0), 1) if self.possible else 0
+        return share_of(self.earned, self.possible)
 
     @property
     def full(self) -> bool:
@@ -87,6 +87,11 @@ class Work:
         """That check's mark."""
         absent = Mark(check, "", "absent", 0, 0)
         return next((m for m in self.marks if m.name == check), absent)
+
+
+def share_of(part: float, whole: float) -> float:
+    """How much that is, from 0 to 1; 0 of nothing."""
+    return min(max(part / whole, 0), 1) if whole else 0
 
 
 def work_of(line: _Line) -> Work:
