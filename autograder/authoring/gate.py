@@ -17,6 +17,7 @@ RULES: dict[str, Rule] = {
     "slugs": layout.slugs_are_no_exports,
     "names": layout.check_names_are_kept,
     "texts": languages.texts_are_in_both,
+    "docstrings": languages.docstrings_are_in_both,
     "pages": languages.pages_tell_the_same,
     "gradable": soundness.steps_are_gradable,
     "lists": soundness.lists_are_fresh,

@@ -9,12 +9,15 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from autograder.authoring.docstrings import docstrings_of, name_of, words_in
 from autograder.authoring.kit import Kit, Problem
 from autograder.core.step import Step
 
 LANGUAGES = ("en", "ko")
 _TEXTS = ("autograder/front/*.toml", "autograder/authoring/notebook.toml")
 _HANGUL = re.compile("[가-힣]")
+_SECTION = re.compile(r"^[A-Z][a-z]+:$|^    \w+(?=:)", re.MULTILINE)
+_CODE = re.compile(r"`[^`]+`|\d[\d.,]*\d|\d")
 _WORD = re.compile(r"(?<![\w`])[a-z]{3,}(?![\w`])")
 
 Texts = Iterator[tuple[str, Any]]  # where a text stands, and its words by language
@@ -56,6 +59,32 @@ def pages_tell_the_same(kit: Kit) -> Iterator[Problem]:
             yield from (Problem(name, "missing_page") for name in missing)
         else:
             yield from _differences(twin, kit.read(page), kit.read(twin))
+
+
+def docstrings_are_in_both(kit: Kit) -> Iterator[Problem]:
+    """Docstrings of an answer are told in Korean: of the same arguments, with the same figures."""
+    for step in kit.steps:
+        place = f"solutions/{step.name}/{name_of(step)}"
+        if not (kit.root / place).is_file():
+            continue  # another rule says so
+        english = docstrings_of(kit.read(f"solutions/{step.name}/{step.slug}.py"))
+        korean = words_in(kit.root / place)
+        for name in english | korean:
+            words = {"en": english.get(name, ""), "ko": korean.get(name, "")}
+            if fault := _fault_of_docstring(words["en"], words["ko"].strip("\n")):
+                yield Problem(place, fault, {"where": name})
+
+
+def _fault_of_docstring(english: str, korean: str) -> str:
+    """What is wrong with a docstring's Korean; '' if nothing is."""
+    if not english or not korean:
+        return "not_in_both"
+    if _SECTION.findall(english) != _SECTION.findall(korean):
+        return "other_arguments"
+    if Counter(_CODE.findall(english)) != Counter(_CODE.findall(korean)):
+        return "other_code"
+    told = len(_WORD.findall(english)) >= 3
+    return "not_korean" if told and not _HANGUL.search(korean) else ""
 
 
 def fault_of(words: object) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from autograder.authoring import names, notebooks, stubs
+from autograder.authoring import docstrings, names, notebooks, stubs
 from autograder.authoring.kit import Kit, Problem
 from autograder.core.step import ALIKE, Step
 
@@ -71,6 +71,7 @@ def _files_of(step: Step) -> set[str]:
     return {
         f"transformer_ref/{step.slug}.py",
         f"solutions/{step.name}/{step.slug}.py",
+        f"solutions/{step.name}/{docstrings.name_of(step)}",
         *(f"{exercise}/{name}" for name in ("README.md", "README.ko.md", "demo.py")),
         f"{exercise}/{step.slug}.py",
         f"{exercise}/test_{step.slug}.py",

@@ -1,4 +1,4 @@
-"""Notebooks, made from the lesson, the model answer and the checks of a step.
+"""Notebooks, made from the lesson, the model answer and the checks of a step, in two languages.
 
 As a stub is made from the answer alone, a notebook is made from its lesson, too. One that somebody
 works in is not stale: a body is written, or there are cells that the kit did not make. Outputs are
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.authoring import stubs
+from autograder.authoring.docstrings import answer_in
 from autograder.authoring.pieces import pieces_of
 from autograder.core.cells import NoNotebook, code_cells, plain
 from autograder.core.step import Step, Words, kit_file
@@ -43,7 +44,7 @@ def notebook_of(step: Step, lang: str, *, solved: bool = False) -> str:
         ValueError: the answer's marks are misplaced.
     """
     lesson = _read(kit_file("exercises", step.name, f"README{SUFFIXES[lang]}.md"))
-    return _composed(step, lang, lesson, _read(step.solution), solved)
+    return _composed(step, lang, lesson, answer_in(step.solution, lang), solved)
 
 
 def name_of(step: Step, lang: str) -> str:
@@ -98,7 +99,7 @@ def _notebooks(root: Path, steps: Sequence[Step]) -> Iterator[tuple[Path, str, s
         for lang, suffix in SUFFIXES.items():
             lesson = folder / f"README{suffix}.md"
             if answer.is_file() and lesson.is_file():
-                source = _read(answer)
+                source = answer_in(answer, lang)
                 text = _composed(step, lang, _read(lesson), source, solved=False)
                 yield folder / name_of(step, lang), text, stubs.stub_of(source, step.number)
 

@@ -17,6 +17,7 @@ _SKELETON = Path(__file__).with_name("skeleton")
 _FILES = {
     "transformer_ref/@slug@.py": "reference.txt",
     "solutions/@step@/@slug@.py": "solution.txt",
+    "solutions/@step@/@slug@.ko.toml": "docstrings.txt",
     "autograder/steps/@slug@.py": "probes.txt",
     "autograder/steps/@slug@.toml": "checks.txt",
     "exercises/@step@/test_@slug@.py": "exercise_test.txt",

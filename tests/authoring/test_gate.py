@@ -21,6 +21,7 @@ ROOT = Path(__file__).parents[2]
 STUB = "exercises/step02/masks.py"
 SOLUTION = "solutions/step02/masks.py"
 DATA = "autograder/steps/masks.toml"
+WORDS = "solutions/step02/masks.ko.toml"
 LESSON = "exercises/step02/README.ko.md"
 DEMO = "exercises/step02/demo.py"
 TESTS = "tests/steps/test_masks.py"
@@ -39,7 +40,7 @@ HONEST = {
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """A kit of one step, three known mistakes and two variations."""
-    for name in (STUB, SOLUTION, DEMO, LESSON, "autograder/demo.py", "CHANGELOG.md"):
+    for name in (STUB, SOLUTION, WORDS, DEMO, LESSON, "autograder/demo.py", "CHANGELOG.md"):
         _copy(name, tmp_path)
     for name in ("exercises/step02/README.md", "exercises/step02/test_masks.py"):
         _copy(name, tmp_path)
@@ -139,6 +140,8 @@ PLANTED: dict[str, tuple[str, Callable[[Path], None]]] = {
         "texts",
         edit(DATA, "title = {", 'title = { en = "one two three", ko = "one" } # {'),
     ),
+    "other_arguments": ("docstrings", edit(WORDS, "    size: ", "    length: ")),
+    "other_code": ("docstrings", edit(WORDS, "    size: ", "    size: 31, ")),
     "missing_page": ("pages", remove(LESSON)),
     "other_headings": ("pages", add(LESSON, "\n## 더\n")),
     "other_formulas": ("pages", add(LESSON, "\n$$x$$\n")),
@@ -190,6 +193,20 @@ def test_a_fault_of_the_kit_is_told_and_hides_no_other_rule(root: Path) -> None:
     assert problem.text == "fault"
     assert "here" in str(problem.facts["message"])
     assert found(root, "pages") == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        edit(WORDS, '"subsequent_mask"', '"subsequent_masks"'),
+        add(WORDS, '"more" = "더"\n'),
+        add(SOLUTION, '\n\ndef more():\n    """More."""\n'),
+    ],
+    ids=["renamed", "in Korean only", "in English only"],
+)
+def test_a_docstring_in_one_language_is_found(root: Path, change: Callable[[Path], None]) -> None:
+    change(root)
+    assert {p.text for p in found(root, "docstrings")} == {"not_in_both"}
 
 
 def test_a_filled_stub_is_no_problem(root: Path) -> None:
