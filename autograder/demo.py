@@ -16,10 +16,10 @@ from pathlib import Path
 from types import ModuleType
 
 from autograder.authoring.stubs import UNWRITTEN
+from autograder.core.speech import LANGUAGES, choose
 from autograder.core.step import kit_file
 from autograder.workshop import corpus
 
-LANGUAGES = ("en", "ko")
 SOURCES = ("mine", "solutions", "reference")
 
 COMMON = {
@@ -65,7 +65,7 @@ def run(demo: str, texts: Mapping[str, Mapping[str, str]], show: Show, **sizes: 
             that says so.
     """
     options = _parse(sizes)
-    language = choose_language(options.lang)
+    language = choose(options.lang)
     say = saying({**COMMON[language], **texts[language]})
     path = _step_file(Path(demo))
     if options.against == "solutions":
@@ -131,13 +131,6 @@ def saying(lines: Mapping[str, str]) -> Say:
         print(lines[name].format(**values))
 
     return say
-
-
-def choose_language(wanted: str | None = None) -> str:
-    """Return "en" or "ko": as wanted, as AUTOGRADER_LANG says, or as the locale does."""
-    settings = [wanted, *map(os.environ.get, ("AUTOGRADER_LANG", "LC_ALL", "LC_MESSAGES", "LANG"))]
-    chosen = next((setting for setting in settings if setting), "en")
-    return next((name for name in LANGUAGES if chosen.lower().startswith(name)), "en")
 
 
 def load_file(path: Path, name: str = "") -> ModuleType:

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from autograder.core.speech import LANGUAGES, Language, choose
+
 if TYPE_CHECKING:
     from autograder.core.step import Check, Step
     from autograder.core.subject import Source
     from autograder.core.verdict import CheckVerdict, Verdict
     from autograder.front.account import Graded
-    from autograder.front.wording import Language
 
 _LETTERS = {"passed": ".", "failed": "F", "error": "E", "timeout": "T", "skipped": "s"}
 
@@ -58,7 +59,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="grade the model answers (`solutions`) or another file instead of your own",
     )
     group.addoption(
-        "--lang", dest="autograder_lang", choices=("en", "ko"), help="language of the verdicts"
+        "--lang", dest="autograder_lang", choices=LANGUAGES, help="language of the verdicts"
     )
     group.addoption(
         "--seed", dest="autograder_seed", type=int, help="draw the numbers of an earlier run"
@@ -83,8 +84,6 @@ def _against_file(config: pytest.Config) -> Path:
 
 
 def _language(config: pytest.Config) -> Language:
-    from autograder.front.wording import choose
-
     return choose(config.getoption("autograder_lang"))
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from autograder.core.speech import LANGUAGES, Language, choose
 from autograder.core.step import NoSuchStep, Step, all_steps
 from autograder.core.step import find_step as _find
 from autograder.desk.trouble import Trouble
 from autograder.front.show import near
-from autograder.front.wording import LANGUAGES, Language, choose, say
+from autograder.front.wording import say
 
 
 def find_step(name: str | int) -> Step:

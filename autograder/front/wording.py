@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import re
 import tomllib
 import traceback
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from autograder.core.step import Step, Words
 from autograder.core.verdict import Finding
 
-Language = Literal["en", "ko"]
-
-LANGUAGES: tuple[Language, ...] = ("en", "ko")
-
-# The first of these that is set says which language the reader has.
-_SETTINGS = ("AUTOGRADER_LANG", "LC_ALL", "LC_MESSAGES", "LANG")
 _CLAIMED = ("unreadable.", "unusable.")  # findings whose facts come from the learner's process
 _KINDS = re.compile(r"tensor|(tuple|list) of \d+")
 _LONGEST = 300  # characters of a learner's text in one place
-
-
-def choose(option: str | None = None) -> Language:
-    """The language to speak: as asked, as AUTOGRADER_LANG says, as the locale does, or English."""
-    wanted = next((s for s in (option, *map(os.environ.get, _SETTINGS)) if s), "en")
-    return next((name for name in LANGUAGES if wanted.lower().startswith(name)), "en")
 
 
 def say(key: str, lang: str, /, **facts: object) -> str:

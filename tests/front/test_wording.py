@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from autograder.core.speech import LANGUAGES, choose
 from autograder.core.step import all_steps, find_step
 from autograder.core.verdict import CheckVerdict, Finding
 from autograder.front import show, wording
@@ -24,7 +25,7 @@ def placeholders(text: str) -> set[str]:
 @pytest.mark.parametrize("key", sorted(wording.texts()))
 def test_a_text_says_the_same_in_both_languages(key: str):
     text = wording.texts()[key]
-    assert text.keys() == set(wording.LANGUAGES)
+    assert text.keys() == set(LANGUAGES)
     assert placeholders(text["en"]) == placeholders(text["ko"])
     assert all(text.values())
     # Only names of options and kinds may do without a letter of the language.
@@ -55,7 +56,7 @@ def test_whatever_the_core_can_find_has_a_text(pattern: str, group: str):
     assert found <= wording.texts().keys()
 
 
-@pytest.mark.parametrize("lang", wording.LANGUAGES)
+@pytest.mark.parametrize("lang", LANGUAGES)
 def test_a_difference_tells_position_values_and_share(lang: str):
     facts = {"key": "y", "where": [0, 2, 3], "seen": 0.1234, "asked": 0.5678, "share": 0.62}
     told = wording.tell(Finding("difference.value", facts), STEP, lang, check="output")
@@ -91,7 +92,7 @@ def test_kinds_that_a_probe_noted_are_told_in_words(lang: str, told: str):
     assert wording.tell(finding, STEP, lang, check="output").endswith(told)
 
 
-@pytest.mark.parametrize("lang", wording.LANGUAGES)
+@pytest.mark.parametrize("lang", LANGUAGES)
 @pytest.mark.parametrize("step", all_steps(), ids=lambda s: s.name)
 def test_every_mistake_is_told_with_its_question_and_without_its_place(step, lang: str):
     for mistake in step.misconceptions:
@@ -211,10 +212,10 @@ def test_the_language_is_chosen_by_option_setting_and_locale(
         monkeypatch.delenv(name, raising=False)
     for name, value in env.items():
         monkeypatch.setitem(os.environ, name, value)
-    assert wording.choose(option) == chosen
+    assert choose(option) == chosen
 
 
-@pytest.mark.parametrize("lang", wording.LANGUAGES)
+@pytest.mark.parametrize("lang", LANGUAGES)
 @pytest.mark.parametrize("line", [3, None])
 @pytest.mark.parametrize("key", ["load.raised", "not_implemented"])
 def test_a_message_says_whether_something_is_unwritten(key: str, line: int | None, lang: str):
@@ -251,5 +252,5 @@ def test_whatever_a_process_claims_can_be_told(
     kind: str, reason: str, facts: dict[str, object]
 ) -> None:
     finding = Finding(f"{kind}.{reason}", facts)
-    for lang in wording.LANGUAGES:
+    for lang in LANGUAGES:
         assert wording.tell(finding, STEP, lang, check="output", file="x.py").strip()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
+from autograder.core.speech import Language, choose
 from autograder.core.step import NoSuchStep, Step, find_step
-from autograder.front.wording import Language, choose
 
 
 @dataclass(frozen=True)

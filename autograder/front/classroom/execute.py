@@ -12,13 +12,14 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from nbgrader.utils import is_grade, is_solution
 from traitlets import Bool
 
+from autograder.core.speech import choose
 from autograder.core.verdict import Verdict
 from autograder.front.classroom import outputs
 from autograder.front.classroom.calls import CheckCall, call_in
 from autograder.front.classroom.graders import graders
 from autograder.front.classroom.record import forget, record
 from autograder.front.classroom.seed import seed_of
-from autograder.front.wording import choose, say
+from autograder.front.wording import say
 
 
 class KitExecute(NbGraderPreprocessor):

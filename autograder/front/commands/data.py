@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from autograder.core.speech import Language
 from autograder.front.commands.shared import PASSED, Lang
 from autograder.front.show import near
 from autograder.front.troubles import language
-from autograder.front.wording import Language, say
+from autograder.front.wording import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from autograder.core.speech import Language
 from autograder.front.commands.making import checkout
 from autograder.front.commands.shared import NOT_PASSED, PASSED, Lang
 from autograder.front.troubles import find_step, language
-from autograder.front.wording import Language, say
+from autograder.front.wording import say
 
 if TYPE_CHECKING:
     from autograder.authoring.gate import Outcome

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from autograder.core.speech import Language
 from autograder.core.step import Step
 from autograder.desk.trouble import Trouble
-from autograder.front.wording import Language, say
+from autograder.front.wording import say
 
 if TYPE_CHECKING:
     from autograder.bulk.results import Results

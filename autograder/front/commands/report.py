@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from autograder.core.speech import choose
 from autograder.desk.trouble import Trouble
 from autograder.front.commands.shared import PASSED, Lang, need, step_names
 from autograder.front.show import near
 from autograder.front.troubles import find_step, language
-from autograder.front.wording import choose, say
+from autograder.front.wording import say
 
 if TYPE_CHECKING:
     from autograder.core.step import Step

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from autograder.core.speech import Language, choose
 from autograder.core.step import Step, all_steps
 from autograder.desk.trouble import Trouble
 from autograder.desk.work import work_in
 from autograder.desk.workspace import workspace
-from autograder.front.wording import Language, choose
 
 if TYPE_CHECKING:
     from autograder.front.show import Line

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from autograder.core.speech import Language
 from autograder.desk.sources import Origin
 from autograder.desk.trouble import Trouble
 from autograder.front.commands.data import DataDir
@@ -16,7 +17,7 @@ from autograder.front.commands.shared import INTERRUPTED, NOT_PASSED, PASSED, La
 from autograder.front.commands.trainingbars import training_bars
 from autograder.front.show import near
 from autograder.front.troubles import complaint, language
-from autograder.front.wording import Language, say
+from autograder.front.wording import say
 from autograder.workshop.threads import let_waiting_threads_sleep
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from autograder.front.wording import Language, say
+from autograder.core.speech import Language
+from autograder.front.wording import say
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID

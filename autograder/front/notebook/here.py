@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from autograder.core.speech import Language, choose
 from autograder.desk.trouble import Trouble
 from autograder.front.troubles import complaint, language
-from autograder.front.wording import Language, choose, tell_fault
+from autograder.front.wording import tell_fault
 
 if TYPE_CHECKING:  # it imports torch
     from autograder.core.live import Live

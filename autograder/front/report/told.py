@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from autograder.core.speech import LANGUAGES
 from autograder.front.report.figures import StepFigures
 from autograder.front.report.html import Html, element
 from autograder.front.report.parts import View, number, out_of, paragraph, section
 from autograder.front.report.work import Mark, Work
-from autograder.front.wording import LANGUAGES, escape, escape_lines
+from autograder.front.wording import escape, escape_lines
 
 _UNFOLDED = 40  # more students than that are folded away
 
