@@ -11,9 +11,9 @@ from typing import Any
 
 from autograder.authoring.docstrings import docstrings_of, name_of, words_in
 from autograder.authoring.kit import Kit, Problem
+from autograder.core.speech import LANGUAGES
 from autograder.core.step import Step
 
-LANGUAGES = ("en", "ko")
 _TEXTS = ("autograder/front/*.toml", "autograder/authoring/notebook.toml")
 _HANGUL = re.compile("[가-힣]")
 _SECTION = re.compile(r"^[A-Z][a-z]+:$|^    \w+(?=:)", re.MULTILINE)
