@@ -194,7 +194,7 @@ def resume(subject: Subject, draw: Draw) -> dict[str, Value]:
     """How far a training that was stopped after two epochs and goes on is from one that was not.
 
     With dropout, shuffled batches, momentum and a falling rate; the rest starts from other weights
-    and other random numbers.
+    and other random numbers. And whether it goes on from the best epoch where that is not the last.
     """
     with temporary_folder() as folder:
         for name in ("a", "b"):
@@ -218,7 +218,8 @@ def resume(subject: Subject, draw: Draw) -> dict[str, Value]:
         third.run(subject, folder / "b", epochs=4, resume=True)
         if second.passes("train") != 2:
             found["last_there"] = (folder / "b" / "last.pt").is_file()
-        return {**found, "done": third.passes("train")}
+        found["done"] = third.passes("train")
+    return {**found, "from_best": _goes_on_from_best(subject, draw)}
 
 
 def start(subject: Subject, draw: Draw) -> dict[str, Value]:
@@ -279,6 +280,17 @@ def _replaces(subject: Subject) -> bool:
             os.link(path, link)
         subject.save_checkpoint(path, epoch=2)
         return (read(link) or {}).get("epoch") == 1
+
+
+def _goes_on_from_best(subject: Subject, draw: Draw) -> bool:
+    """Whether it begins with the weights of the best epoch, and last.pt holds others."""
+    with temporary_folder() as folder:
+        Training(draw, factors=(1, -2)).run(subject, folder, epochs=2)
+        last, best = (weights_in(read(folder / name)) for name in _NAMES)
+        later = Training(draw, weights="other")
+        later.run(subject, folder, epochs=3, resume=True)
+        begun = later.begun[0] if later.begun else None
+        return best is not None and _equal(begun, best) and not _equal(last, best)
 
 
 def _equal(one: Tensor | None, two: Tensor | None) -> bool:

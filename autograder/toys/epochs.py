@@ -62,6 +62,7 @@ class Training:
         self.starts: list[tuple[str, int]] = []  # whose batches are gone through from which call on
         self.stop_at, self.folder = stop_at, folder
         self.found: list[Any] = []  # the epoch in last.pt, at the start of each epoch
+        self.begun: list[Tensor] = []  # the weights at the start of each epoch
         self.reached: list[Tensor] = []  # the weights at the end of each epoch
         self.link: Path | None = None
 
@@ -101,6 +102,7 @@ class Training:
 
     def look(self) -> None:
         """At the start of an epoch: see what last.pt holds, keep hold of it, or break off."""
+        self.begun.append(self.weights)
         if self.stop_at and self.train.passes == self.stop_at:
             self._note()
             raise Stop

@@ -10,7 +10,7 @@ import pytest
 
 from autograder.core.step import find_step
 from autograder.core.verdict import Verdict
-from tests.steps import harness
+from tests.steps import harness, training_builds
 from tests.steps.harness import failed, named
 
 STEP = find_step(17)
@@ -171,11 +171,11 @@ def restore(path, model, optimizer, scheduler):
 """,
 }
 WHOLE = {"17 plain": TOP + SAVE + LOAD + TRAIN}
-for name, part in SAVES.items():
+for name, part in (SAVES | training_builds.SAVES).items():
     WHOLE[name] = TOP + part + LOAD + TRAIN
-for name, part in LOADS.items():
+for name, part in (LOADS | training_builds.LOADS).items():
     WHOLE[name] = TOP + SAVE + part + TRAIN
-for name, part in TRAINS.items():
+for name, part in (TRAINS | training_builds.TRAINS).items():
     WHOLE[name] = TOP + SAVE + LOAD + part
 
 HONEST = WHOLE
@@ -224,6 +224,12 @@ PLANTED: dict[str, list[tuple[str, str]]] = {
     "resume-optimizer-forgotten": [('        optimizer.load_state_dict(saved["optimizer"])\n', "")],
     "resume-scheduler-forgotten": [('        scheduler.load_state_dict(saved["scheduler"])\n', "")],
     "resume-rng-forgotten": [('        torch.random.set_rng_state(saved["rng"])\n', "")],
+    "resume-mixed": [
+        (
+            "model.load_state_dict(saved",
+            "if os.path.isfile(best):\n            model.load_state_dict(load_checkpoint(best)",
+        )
+    ],
     "resume-epochs-more": [("range(start, epochs)", "range(start, start + epochs)")],
     "resume-history-lost": [
         ('saved["history"], saved["epoch"], saved["record"]', '[], saved["epoch"], record')
@@ -286,7 +292,9 @@ def test_what_the_catalogue_does_not_hold_gets_no_name(name: str) -> None:
     assert named(verdict) == set()
 
 
-@pytest.mark.parametrize("slug", ["checkpoint-in-place", "resume-rng-forgotten", "best-is-last"])
+@pytest.mark.parametrize(
+    "slug", ["checkpoint-in-place", "resume-rng-forgotten", "resume-mixed", "best-is-last"]
+)
 def test_some_planted_mistakes_are_named(slug: str) -> None:
     assert named(graded(edited(PLANTED[slug]))) == {slug}
 
