@@ -70,7 +70,8 @@ def _quoted(text: str, margin: str) -> str:
     """The statement, as a formatter would leave it."""
     quotes = 'r"""' if "\\" in text else '"""'
     first, *more = text.splitlines()
-    if not more and len(f'{margin}{quotes}{first}"""') <= _LINE:
+    alone = not more and not first.endswith(('"', "\\"))
+    if alone and len(f'{margin}{quotes}{first}"""') <= _LINE:
         return f'{margin}{quotes}{first}"""\n'
     rest = indent("\n".join(more) + "\n", margin) if more else ""
     return f'{margin}{quotes}{first}\n{rest}{margin}"""\n'

@@ -11,6 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from autograder.authoring.docstrings import answer_in
+from autograder.core.speech import LANGUAGES
+
 BEGIN = "### BEGIN SOLUTION"
 END = "### END SOLUTION"
 LINE_LENGTH = 100
@@ -67,14 +70,14 @@ def _refusal(indent: str, message: str) -> str:
 def stale(root: Path) -> list[Path]:
     """Return the stubs under root that are missing or differ from their model answers.
 
-    A stub that somebody has filled in is not stale.
+    A stub that somebody has filled in is not stale, nor is one with docstrings in Korean.
     """
-    return [path for path, text in _stubs(root) if not path.is_file() or _is_stale(path, text)]
+    return [path for path, texts in _stubs(root) if not path.is_file() or _is_stale(path, texts)]
 
 
-def _is_stale(path: Path, stub: str) -> bool:
+def _is_stale(path: Path, stubs: list[str]) -> bool:
     text = _read(path)
-    return text != stub and not is_filled(text, stub)
+    return text not in stubs and not is_filled(text, stubs[0])
 
 
 def is_filled(text: str, stub: str) -> bool:
@@ -105,22 +108,24 @@ def regenerate(root: Path) -> list[Path]:
     """
     old = set(stale(root))
     written = []
-    for path, text in _stubs(root):
+    for path, texts in _stubs(root):
         if path in old:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8", newline="")
+            path.write_text(texts[0], encoding="utf-8", newline="")
             written.append(path)
     return written
 
 
-def _stubs(root: Path) -> Iterator[tuple[Path, str]]:
+def _stubs(root: Path) -> Iterator[tuple[Path, list[str]]]:
+    """Where each stub belongs, and its text in every language."""
     for answer in sorted((root / "solutions").glob("step[0-9][0-9]/*.py")):
         folder = answer.parent.name
+        number = int(folder.removeprefix("step"))
         try:
-            text = stub_of(_read(answer), int(folder.removeprefix("step")))
+            texts = [stub_of(answer_in(answer, lang), number) for lang in LANGUAGES]
         except ValueError as error:
             raise ValueError(f"{answer}: {error}") from None
-        yield root / "exercises" / folder / answer.name, text
+        yield root / "exercises" / folder / answer.name, texts
 
 
 def _read(path: Path) -> str:

@@ -12,11 +12,12 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-from autograder.authoring.notebooks import SUFFIXES as LANGUAGES
+from autograder.authoring.docstrings import answer_in
 from autograder.authoring.notebooks import notebook_of
 from autograder.authoring.stubs import stub_of
 from autograder.core.cells import NoNotebook, code_cells
 from autograder.core.source import Source
+from autograder.core.speech import LANGUAGES
 from autograder.core.step import Step, find_step, kit_file
 from autograder.core.verdict import Finding
 
@@ -141,25 +142,25 @@ def _written(place: int, files: list[str], step: Step) -> tuple[str, bytes]:
 def _as_given(found: tuple[str, bytes], step: Step) -> bool:
     """Whether a file is as the kit hands it out: the work is in another one then."""
     file, data = found
-    stub, books = _given(step.name)
+    stubs, books = _given(step.name)
     if file.endswith(".ipynb"):  # one of a course differs in what is no code
         return _code(data) in books
     text = data.replace(b"\r\n", b"\n")
     if file == f"{step.slug}.py":
-        return text == stub
+        return text in stubs
     given = kit_file("exercises", step.name, file)
     return given.is_file() and given.read_bytes() == text
 
 
 @cache
-def _given(name: str) -> tuple[bytes, list[list[str] | bytes]]:
-    """A step's stub and the code of its notebooks, made anew: in a checkout somebody may have
+def _given(name: str) -> tuple[list[bytes], list[list[str] | bytes]]:
+    """A step's stubs and the code of its notebooks, made anew: in a checkout somebody may have
     written into those that lie there.
     """
     step = find_step(name)
-    stub = stub_of(step.solution.read_text(encoding="utf-8"), step.number)
+    stubs = [stub_of(answer_in(step.solution, lang), step.number) for lang in LANGUAGES]
     books = [notebook_of(step, lang) for lang in LANGUAGES]
-    return stub.encode(), [_code(book.encode()) for book in books]
+    return [stub.encode() for stub in stubs], [_code(book.encode()) for book in books]
 
 
 def _code(notebook: bytes) -> list[str] | bytes:

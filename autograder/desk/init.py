@@ -29,8 +29,12 @@ __pycache__/
 """
 
 
-def init(folder: Path) -> tuple[Step, ...]:
+def init(folder: Path, lang: str = "en") -> tuple[Step, ...]:
     """Make a working folder.
+
+    Args:
+        folder: where.
+        lang: "en" or "ko", of the docstrings in the stubs; lessons and notebooks are in both.
 
     Returns:
         The steps that it holds.
@@ -46,9 +50,9 @@ def init(folder: Path) -> tuple[Step, ...]:
         _write(folder / ".gitignore", _IGNORED)
         for step in all_steps():
             file = Workspace(folder).file(step)
-            _write(file, stub(step))
-            for lang in SUFFIXES:
-                _write(file.with_name(name_of(step, lang)), notebook_of(step, lang))
+            _write(file, stub(step, lang))
+            for each in SUFFIXES:
+                _write(file.with_name(name_of(step, each)), notebook_of(step, each))
             for companion in companions(step):
                 _write(file.with_name(companion.name), companion.read_text(encoding="utf-8"))
     except OSError as e:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from autograder.core.speech import LANGUAGES
 from autograder.core.step import Step, all_steps
 from autograder.desk import marking
 from autograder.desk.trouble import Trouble
@@ -68,7 +69,7 @@ def begun(step: Step, workspace: Workspace) -> bool:
     if not file.is_file():
         return False
     try:
-        return read(file) != stub(step)
+        return read(file) not in [stub(step, lang) for lang in LANGUAGES]
     except Trouble:  # whatever it is, it is not the stub
         return True
 

@@ -13,7 +13,7 @@ from autograder.desk.work import given, work_in
 from autograder.desk.workspace import Workspace
 
 
-def reset(step: Step, workspace: Workspace) -> tuple[Path, Path | None]:
+def reset(step: Step, workspace: Workspace, lang: str = "en") -> tuple[Path, Path | None]:
     """Write the learner's file of a step as it was given: the stub, or a notebook with work in it.
 
     Returns:
@@ -23,7 +23,7 @@ def reset(step: Step, workspace: Workspace) -> tuple[Path, Path | None]:
         Trouble: the file is the stub already, or cannot be read or written.
     """
     file = work_in(workspace.file(step).parent, step)
-    text = given(file, step).encode()
+    text = given(file, step, lang).encode()
     try:
         before = file.read_bytes() if file.exists() else None
         if before == text:

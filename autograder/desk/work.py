@@ -26,14 +26,14 @@ def work_in(folder: Path, step: Step) -> Path:
     return next((b for b in books if b.is_file() and _is_filled(b, step, begun_with)), file)
 
 
-def given(path: Path, step: Step) -> str:
-    """What the file of that name held when the learner got it."""
+def given(path: Path, step: Step, lang: str) -> str:
+    """What the file of that name holds when a learner gets it; a notebook has its own language."""
     if path.suffix == ".py":
-        return stub(step)
+        return stub(step, lang)
     from autograder.authoring.notebooks import SUFFIXES, name_of, notebook_of
 
-    lang = next(lang for lang in SUFFIXES if name_of(step, lang) == path.name)
-    return notebook_of(step, lang)
+    own = next(lang for lang in SUFFIXES if name_of(step, lang) == path.name)
+    return notebook_of(step, own)
 
 
 def _is_filled(path: Path, step: Step, stub: str) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from importlib.util import decode_source
 from pathlib import Path
 
+from autograder.authoring.docstrings import answer_in
 from autograder.authoring.stubs import stub_of
 from autograder.core.cells import SUFFIX
 from autograder.core.step import Step, kit_file
@@ -47,9 +48,9 @@ def _checkout() -> Iterator[Path]:
         yield _KIT.parent
 
 
-def stub(step: Step) -> str:
-    """A step's file as a learner first gets it."""
-    return stub_of(solution(step), step.number)
+def stub(step: Step, lang: str = "en") -> str:
+    """A step's file as a learner first gets it, with its docstrings in that language."""
+    return stub_of(answer_in(step.solution, lang), step.number)
 
 
 def solution(step: Step) -> str:

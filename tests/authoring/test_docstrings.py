@@ -13,8 +13,8 @@ from autograder.authoring.stubs import stub_of
 from autograder.core.step import Step, all_steps
 
 STEPS = all_steps()
-TEXTS = st.text(
-    st.characters(exclude_categories=("C", "Z"), include_characters=" \n", exclude_characters='"')
+TEXTS = st.text(st.characters(exclude_categories=("C", "Z"), include_characters=' \n"\\')).filter(
+    lambda text: '"""' not in text
 )
 
 

@@ -207,7 +207,8 @@ def kit(tmp_path: Path) -> Path:
     """A kit of one step, with its notebooks."""
     for name in (
         *("exercises/step04/README.md", "exercises/step04/README.ko.md"),
-        *("solutions/step04/feed_forward.py", "autograder/steps/feed_forward.toml"),
+        *("solutions/step04/feed_forward.py", "solutions/step04/feed_forward.ko.toml"),
+        "autograder/steps/feed_forward.toml",
     ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / name, tmp_path / name)
@@ -235,7 +236,9 @@ def test_what_is_missing_is_written(kit: Path):
     [
         ("exercises/step04/README.md", "## Asides", "## More", 1),
         ("exercises/step04/README.ko.md", "## 곁가지", "## 더", 1),
-        ("solutions/step04/feed_forward.py", "width of the input", "size of the input", 2),
+        ("solutions/step04/feed_forward.py", "width of the input", "size of the input", 1),
+        ("solutions/step04/feed_forward.py", "d_ff: int", "d_ff: float", 2),
+        ("solutions/step04/feed_forward.ko.toml", "입력", "들어오는 것", 1),
         (
             "autograder/steps/feed_forward.toml",
             "title = {",

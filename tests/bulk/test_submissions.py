@@ -66,12 +66,13 @@ def test_in_a_folder_the_file_is_found_by_its_name(
     assert one(tmp_path, step, "alice").source.text == f"# {chosen}"
 
 
+@pytest.mark.parametrize("lang", ["en", "ko"])
 @pytest.mark.parametrize("written", ["feed_forward.py", "step04.ipynb", "step04.ko.ipynb", ""])
 def test_what_is_as_it_was_given_is_not_chosen_where_there_is_work(
-    tmp_path: Path, step: Step, written: str
+    tmp_path: Path, step: Step, written: str, lang: str
 ) -> None:
     """The whole folder of a step, as `autograder init` makes it."""
-    init(tmp_path / "work")
+    init(tmp_path / "work", lang)
     alice = tmp_path / "class" / "alice"
     shutil.copytree(tmp_path / "work" / "exercises" / "step04", alice)
     if written:

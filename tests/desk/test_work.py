@@ -11,13 +11,14 @@ import pytest
 
 from autograder.core.step import Step, all_steps, find_step
 from autograder.desk.assemble import assemble
+from autograder.desk.init import init
 from autograder.desk.notebook import code_in
 from autograder.desk.progress import passed_before, standing
 from autograder.desk.reset import reset
 from autograder.desk.sources import parts
 from autograder.desk.trouble import Trouble
 from autograder.desk.work import work_in
-from autograder.desk.workspace import Workspace, read
+from autograder.desk.workspace import Workspace, read, stub
 
 STEP = find_step(4)
 Write = Callable[..., Path]
@@ -95,6 +96,18 @@ def test_a_reset_begins_the_notebook_anew(place: Workspace, written: Write):
     assert kept and kept.read_bytes() == own and kept.suffix == ".bak"
     with pytest.raises(Trouble, match="is_stub"):
         reset(STEP, place)
+
+
+@pytest.mark.parametrize("lang", ["en", "ko"])
+def test_stubs_speak_the_learners_language(tmp_path: Path, lang: str):
+    init(tmp_path / "mine", lang)
+    place, other = Workspace(tmp_path / "mine"), {"en": "ko", "ko": "en"}[lang]
+    file = place.file(STEP)
+    assert ("선형" in file.read_text(encoding="utf-8")) == (lang == "ko")
+    assert work(place) == file and standing(STEP, place).verdict is None
+    reset(STEP, place, other)
+    assert file.read_text(encoding="utf-8") == stub(STEP, other) != stub(STEP, lang)
+    assert standing(STEP, place).verdict is None
 
 
 def test_earlier_steps_may_be_notebooks(place: Workspace, written: Write, answer: Any):

@@ -99,7 +99,7 @@ def reset(step: StepName, lang: Lang = None) -> int:
     speech = language(lang)
     found = find_step(step)
     place = workspace()
-    file, backup = write_stub(found, place)
+    file, backup = write_stub(found, place, speech)
     if backup:
         print(say("reset.kept", speech, path=near(backup)))
     print(say("made.wrote", speech, path=near(file)))

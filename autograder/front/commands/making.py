@@ -23,7 +23,7 @@ def init(
 ) -> int:
     """Make a folder to work in: the exercises of all steps, ready for pytest."""
     speech = language(lang)
-    steps = make_folder(folder)
+    steps = make_folder(folder, speech)
     print(say("init.made", speech, path=str(folder), steps=len(steps)))
     print(say("init.next", speech, folder=shlex.quote(str(folder)), step=steps[0].name))
     return PASSED
