@@ -15,6 +15,8 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, Page, expect
 
+from tests.settings import settings_in
+
 _SECONDS = 60  # for JupyterLab, a kernel or nbgrader on a busy machine
 expect.set_options(timeout=_SECONDS * 1000)
 
@@ -26,25 +28,6 @@ _SETTINGS = {
     # What is typed is what a cell holds.
     "codemirror-extension/plugin": {"defaultConfig": {"autoClosingBrackets": False}},
 }
-
-
-def environment(home: Path) -> dict[str, str]:
-    """The variables of a user whose settings, and whose data, are all in that folder."""
-    found = {k: v for k, v in os.environ.items() if not k.startswith(("JUPYTER", "AUTOGRADER"))}
-    path = os.pathsep.join([str(Path(sys.executable).parent), found.get("PATH", "")])
-    folders = ("CONFIG_DIR", "DATA_DIR", "RUNTIME_DIR")
-    return {
-        **found,
-        **{f"JUPYTER_{name}": str(home / name.lower()) for name in folders},
-        "JUPYTERLAB_SETTINGS_DIR": str(home / "settings"),
-        "JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces"),
-        "IPYTHONDIR": str(home / "ipython"),
-        "MPLCONFIGDIR": str(home / "matplotlib"),
-        "HOME": str(home),
-        "LANG": "C.UTF-8",
-        "LC_ALL": "C.UTF-8",
-        "PATH": path,
-    }
 
 
 @contextmanager
@@ -62,7 +45,7 @@ def served(folder: Path, home: Path) -> Iterator[str]:
         server = subprocess.Popen(
             [sys.executable, "-m", "jupyterlab", *options],
             cwd=folder,
-            env=environment(home),
+            env=settings_in(home),
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from autograder.core.step import find_step, kit_file
-from tests.browser.lab import environment
+from tests.settings import settings_in
 
 
 def command(line: str, folder: Path, home: Path) -> str:
@@ -17,7 +17,7 @@ def command(line: str, folder: Path, home: Path) -> str:
     done = subprocess.run(
         [program, *arguments],
         cwd=folder,
-        env=environment(home),
+        env=settings_in(home),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -19,9 +19,9 @@ from unittest.mock import patch
 from autograder.core.source import Source
 from autograder.core.step import Step, find_step
 from autograder.core.verdict import Verdict
+from tests.settings import settings_in
 
 ROOT = Path(__file__).parents[2]
-BESIDE = Path(sys.executable).parent
 Book = dict[str, Any]
 Points = dict[str, float]  # of each check
 
@@ -63,14 +63,10 @@ def program(name: str) -> list[str]:
 
 
 def environ(place: Path, **more: str) -> dict[str, str]:
-    """An environment in which no settings of this machine's user are found."""
-    home = place / ".home"
-    found = dict(os.environ)
-    for name in ("CONFIG", "DATA", "RUNTIME"):
-        found[f"JUPYTER_{name}_DIR"] = str(home / name.lower())
-    path = os.pathsep.join((str(BESIDE), found.get("PATH", os.defpath)))
+    """The variables that the commands see: the kit is this one, and speaks English."""
+    found = settings_in(place / ".home")
     kit = os.pathsep.join(p for p in (str(ROOT), found.get("PYTHONPATH", "")) if p)
-    return {**found, "PATH": path, "PYTHONPATH": kit, "AUTOGRADER_LANG": "en", **more}
+    return {**found, "PYTHONPATH": kit, "AUTOGRADER_LANG": "en", **more}
 
 
 @dataclass(frozen=True)
