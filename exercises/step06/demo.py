@@ -40,8 +40,8 @@ TEXTS = {
             "     표준편차 {std_before:8.3f} -> {std_after:6.3f}"
         ),
         "rows_off": ("   행마다 평균 0, 표준편차 1이어야 해요. 무엇을 빼고 무엇으로 나누나요?"),
-        "parameters": "파라미터 수: {count:,} (특성마다 gain 하나, bias 하나)",
-        "parameters_off": "파라미터 수: {count:,}. 특성마다 gain과 bias가 하나씩 있나요?",
+        "parameters": "파라미터 수: {count:,} (특성마다 게인 하나, 편향 하나)",
+        "parameters_off": "파라미터 수: {count:,}. 특성마다 게인과 편향이 하나씩 있나요?",
         "constant": "모든 값이 {number:g}인 행은 이렇게 돼요: {values}",
         "constant_off": "   모두 0이어야 하지 않을까요? 평균을 빼나요? eps가 있나요?",
         "formula": "행 {row}",

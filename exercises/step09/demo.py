@@ -49,7 +49,7 @@ TEXTS = {
         "shapes": "모양: {src} -> {memory} -> {features} -> {scores}",
         "shapes_why": "   원문의 id -> 메모리 -> 번역문의 특성 -> 로그 확률",
         "sums": "다음 단어들의 확률을 위치마다 모두 더하면: {sums}",
-        "sums_off": "   모두 1이어야 해요. 로그 소프트맥스를 단어 쪽으로 계산하나요?",
+        "sums_off": "   모두 1이어야 해요. 로그 softmax를 단어 쪽으로 계산하나요?",
         "largest": "첫 피드포워드의 |w_1| 가운데 가장 큰 값: {largest:.4f}",
         "named_otherwise": "   (이름이 w_1인 것이 없어서, 모양을 보고 찾은 {name}의 값이에요.)",
         "bound": "   Xavier의 한계, sqrt(6 / ({d_model} + {d_ff})) = {bound:.4f}",

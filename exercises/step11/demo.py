@@ -43,7 +43,7 @@ TEXTS = {
         "across": "who is looked at",
     },
     "ko": {
-        "sources": "원문 {shape}과 볼 수 있는 자리 (패딩 {pad}는 _로 그렸어요):",
+        "sources": "원문 {shape}과 볼 수 있는 위치 (패딩 {pad}는 _로 그렸어요):",
         "source": "   {ids}      {picture}",
         "source_mask": "   src_mask: {shape}, {dtype}",
         "source_off": "   {shape}이고, 패딩 말고는 모두 #이어야 하지 않을까요?",
@@ -55,7 +55,7 @@ TEXTS = {
         "target_mask": "tgt_mask: {shape}, {dtype}. 행이 보는 쪽, 열이 보이는 쪽이에요:",
         "pictures": "   {pictures}",
         "numbers": "   {numbers}",
-        "hidden": "   패딩 자리의 열은 아무도 볼 수 없어요.",
+        "hidden": "   패딩 위치의 열은 아무도 볼 수 없어요.",
         "seen": "   패딩을 보는 위치가 있어요. 보이는 쪽은 어느 축인가요?",
         "padding_only": "   패딩을 보는 것은 패딩뿐이에요. 거기서 나온 것은 아무도 읽지 않아요.",
         "blind": "   자신이나 앞의 토큰을 못 보는 위치가 있어요. 무엇을 가렸나요?",
