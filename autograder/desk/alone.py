@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from autograder.desk.trouble import Trouble
+from autograder.core.trouble import Trouble
 
 _SECONDS = 120
 

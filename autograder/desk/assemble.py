@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 
 from autograder.core.given import REFERENCE
 from autograder.core.step import Step
+from autograder.core.trouble import Trouble
 from autograder.desk.editing import CannotRename, bound_names, cut, mentioned, rename
 from autograder.desk.imports import merged
-from autograder.desk.trouble import Trouble
 
 _WIDTH = 100
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from autograder.authoring.notebooks import SUFFIXES, name_of, notebook_of
 from autograder.core.step import Step, all_steps
-from autograder.desk.trouble import Trouble
+from autograder.core.trouble import Trouble
 from autograder.desk.workspace import Workspace, companions, stub
 
 # Two files of one name in two folders are two modules only with importlib.

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autograder.core.step import Step
-from autograder.desk.trouble import Trouble
+from autograder.core.trouble import Trouble
 
 if TYPE_CHECKING:  # these import torch
     from autograder.core.subject import Source

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from autograder.authoring import names, notebooks, stubs
 from autograder.core.step import read_steps
-from autograder.desk.trouble import Trouble
+from autograder.core.trouble import Trouble
 
 _SKELETON = Path(__file__).with_name("skeleton")
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from autograder.core.speech import LANGUAGES
 from autograder.core.step import Step, all_steps
+from autograder.core.trouble import Trouble
 from autograder.desk import marking
-from autograder.desk.trouble import Trouble
 from autograder.desk.work import work_in
 from autograder.desk.workspace import Workspace, read, stub
 

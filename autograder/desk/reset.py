@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import Path
 
 from autograder.core.step import Step
-from autograder.desk.trouble import Trouble
+from autograder.core.trouble import Trouble
 from autograder.desk.work import given, work_in
 from autograder.desk.workspace import Workspace
 

@@ -11,8 +11,8 @@ from typing import Literal
 from autograder.authoring.stubs import BEGIN, END, UNWRITTEN
 from autograder.core.given import REFERENCE
 from autograder.core.step import Step, all_steps
+from autograder.core.trouble import Trouble
 from autograder.desk.assemble import Part
-from autograder.desk.trouble import Trouble
 from autograder.desk.work import work_in
 from autograder.desk.workspace import read, workspace
 

@@ -6,8 +6,8 @@ import ast
 from pathlib import Path
 
 from autograder.core.step import Step, all_steps
+from autograder.core.trouble import Trouble
 from autograder.desk.editing import bound_names
-from autograder.desk.trouble import Trouble
 from autograder.desk.workspace import read
 
 

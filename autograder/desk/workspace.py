@@ -11,8 +11,8 @@ from autograder.authoring.docstrings import answer_in
 from autograder.authoring.stubs import stub_of
 from autograder.core.cells import SUFFIX
 from autograder.core.step import Step, kit_file
+from autograder.core.trouble import Trouble
 from autograder.desk.notebook import code_in
-from autograder.desk.trouble import Trouble
 
 _KIT = Path(__file__).parents[1]
 

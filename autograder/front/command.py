@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from autograder.desk.trouble import Trouble
+from autograder.core.trouble import Trouble
 from autograder.front.commands import (
     check,
     course,

@@ -7,7 +7,7 @@ from pathlib import Path
 from autograder.core.speech import LANGUAGES, Language, choose
 from autograder.core.step import NoSuchStep, Step, all_steps
 from autograder.core.step import find_step as _find
-from autograder.desk.trouble import Trouble
+from autograder.core.trouble import Trouble
 from autograder.front.show import near
 from autograder.front.wording import say
 

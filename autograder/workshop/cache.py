@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from autograder.desk.trouble import Trouble
+from autograder.core.trouble import Trouble
 
 _NAME = "transformer-by-building"
 

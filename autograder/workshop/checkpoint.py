@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from autograder.desk.trouble import Trouble
+from autograder.core.trouble import Trouble
 
 
 def read_checkpoint(path: Path, *keys: str) -> dict[str, Any]:

@@ -17,9 +17,9 @@ from typing import Any
 
 from autograder.core.given import REFERENCE
 from autograder.core.step import find_step
+from autograder.core.trouble import Trouble
 from autograder.desk.assemble import assemble
 from autograder.desk.sources import Origin, parts
-from autograder.desk.trouble import Trouble
 
 _FILE = "<the steps, put together>"
 _HEADING = re.compile(r"# ---- step (\d+): ")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 
-from autograder.desk.trouble import Trouble
+from autograder.core.trouble import Trouble
 
 SPLITS = ("train", "val", "test_2016_flickr")
 SOURCE, TARGET = "de", "en"

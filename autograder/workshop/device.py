@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from autograder.desk.trouble import Trouble
+from autograder.core.trouble import Trouble
 
 
 def find_device(name: str) -> torch.device:

@@ -9,7 +9,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from autograder.desk.trouble import Trouble
+from autograder.core.trouble import Trouble
 from autograder.workshop.cache import whole_file
 
 _SECONDS = 30  # without a byte

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from autograder.desk.trouble import Trouble
+from autograder.core.trouble import Trouble
 from autograder.workshop.code import Code
 from autograder.workshop.corpus import SOURCE, TARGET, Corpus, Pair
 from autograder.workshop.runfolder import Card

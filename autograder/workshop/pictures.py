@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
-from autograder.desk.trouble import Trouble
+from autograder.core.trouble import Trouble
 from autograder.workshop.cache import whole_file
 
 _COLUMNS = 4  # heads beside each other

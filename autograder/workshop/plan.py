@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from autograder.core.trouble import Trouble
 from autograder.desk.sources import Origin
-from autograder.desk.trouble import Trouble
 from autograder.workshop import multi30k
 from autograder.workshop.code import load
 from autograder.workshop.corpus import Corpus, captions, read_corpus

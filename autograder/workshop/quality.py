@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import nn
 
-from autograder.desk.trouble import Trouble
+from autograder.core.trouble import Trouble
 from autograder.workshop.checkpoint import fill, read_checkpoint
 from autograder.workshop.corpus import Pair
 from autograder.workshop.languages import SPECIALS, Languages

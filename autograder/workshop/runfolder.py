@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
+from autograder.core.trouble import Trouble
 from autograder.desk.sources import Origin
-from autograder.desk.trouble import Trouble
 from autograder.workshop.cache import whole_file
 from autograder.workshop.settings import Settings, from_data
 

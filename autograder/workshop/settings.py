@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from autograder.desk.trouble import Trouble
+from autograder.core.trouble import Trouble
 
 SIZES = ("N", "d_model", "d_ff", "h", "dropout")  # what `make_model` is given
 

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from autograder.desk.trouble import Trouble
+from autograder.core.trouble import Trouble
 from autograder.workshop.checkpoint import fill, read_checkpoint
 from autograder.workshop.code import Code
 from autograder.workshop.corpus import Corpus, Pair

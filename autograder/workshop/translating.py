@@ -8,8 +8,8 @@ from pathlib import Path
 import torch
 from torch import nn
 
+from autograder.core.trouble import Trouble
 from autograder.desk.sources import Origin
-from autograder.desk.trouble import Trouble
 from autograder.workshop import pictures
 from autograder.workshop.checkpoint import fill, read_checkpoint
 from autograder.workshop.code import Code, load

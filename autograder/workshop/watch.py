@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any, Literal, Protocol
 
-from autograder.desk.trouble import Trouble
+from autograder.core.trouble import Trouble
 
 Phase = Literal["train", "valid"]
 

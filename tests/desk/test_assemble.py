@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autograder.core.step import Step
+from autograder.core.trouble import Trouble
 from autograder.desk.assemble import Part, assemble
-from autograder.desk.trouble import Trouble
 
 EXPORTS = ("one", "two", "three", "four")
 

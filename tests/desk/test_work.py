@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from autograder.core.step import Step, all_steps, find_step
+from autograder.core.trouble import Trouble
 from autograder.desk.assemble import assemble
 from autograder.desk.init import init
 from autograder.desk.notebook import code_in
 from autograder.desk.progress import passed_before, standing
 from autograder.desk.reset import reset
 from autograder.desk.sources import parts
-from autograder.desk.trouble import Trouble
 from autograder.desk.work import work_in
 from autograder.desk.workspace import Workspace, read, stub
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from autograder.core.step import all_steps, find_step
+from autograder.core.trouble import Trouble
 from autograder.desk.difference import difference
 from autograder.desk.init import init
 from autograder.desk.progress import begun
 from autograder.desk.reset import reset
-from autograder.desk.trouble import Trouble
 from autograder.desk.workspace import Workspace, stub, workspace
 
 ROOT = Path(__file__).parents[2]

@@ -18,7 +18,7 @@ import torch
 from autograder.authoring.stubs import stub_of
 from autograder.authoring.variations import variations
 from autograder.core.step import Step, all_steps, find_step, kit_file
-from autograder.desk.trouble import Trouble
+from autograder.core.trouble import Trouble
 
 pytest.importorskip("matplotlib")
 

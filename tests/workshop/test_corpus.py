@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.desk.trouble import Trouble
+from autograder.core.trouble import Trouble
 from autograder.workshop.corpus import SPLITS, read_corpus, read_pairs
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.desk.trouble import Trouble
+from autograder.core.trouble import Trouble
 from autograder.workshop import multi30k as data
 from autograder.workshop.fetch import fetch
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from autograder.desk.trouble import Trouble
+from autograder.core.trouble import Trouble
 from autograder.workshop.plan import Wishes, plan
 from autograder.workshop.runfolder import RunFolder
 from autograder.workshop.training import train

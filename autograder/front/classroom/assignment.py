@@ -22,7 +22,7 @@ from traitlets.utils.importstring import import_item
 from autograder.bulk.fingerprint import fingerprint
 from autograder.bulk.submissions import Submission, names_in
 from autograder.core.step import Step
-from autograder.desk.trouble import Trouble
+from autograder.core.trouble import Trouble
 from autograder.front.classroom.calls import call_in
 from autograder.front.classroom.execute import KitExecute
 from autograder.front.classroom.gradebook import opened, patient, programs_found

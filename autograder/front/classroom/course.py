@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from autograder.core.step import Step
-from autograder.desk.trouble import Trouble
+from autograder.core.trouble import Trouble
 from autograder.front.classroom.gradebook import opened
 from autograder.front.classroom.students import Student
 

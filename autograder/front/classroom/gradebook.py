@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from autograder.desk.trouble import Trouble
+from autograder.core.trouble import Trouble
 
 
 @contextmanager

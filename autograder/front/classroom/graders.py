@@ -11,7 +11,7 @@ from autograder.bulk.coordinator import Graded
 from autograder.bulk.grader import Grader
 from autograder.bulk.waiting import Waiting
 from autograder.core.step import Step
-from autograder.desk.trouble import Trouble
+from autograder.core.trouble import Trouble
 from autograder.front.classroom.handed_in import read_from
 from autograder.wall.tiers import Tier, best
 from autograder.workshop.threads import one_thread

@@ -9,7 +9,7 @@ from typing import Any
 from nbgrader.api import MissingEntry
 
 from autograder.core.step import Step, all_steps
-from autograder.desk.trouble import Trouble
+from autograder.core.trouble import Trouble
 from autograder.front.classroom.assignment import Assignment, assignments
 
 

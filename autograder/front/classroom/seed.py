@@ -7,7 +7,7 @@ import secrets
 from contextlib import suppress
 from pathlib import Path
 
-from autograder.desk.trouble import Trouble
+from autograder.core.trouble import Trouble
 
 FILE = ".autograder.seed"
 

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.desk.trouble import Trouble
+from autograder.core.trouble import Trouble
 
 _COLUMNS = ("id", "first_name", "last_name", "email", "lms_user_id")
 # It becomes a folder's name, which nbgrader finds by a pattern.

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from autograder.desk.trouble import Trouble
+from autograder.core.trouble import Trouble
 from autograder.front.commands.marking import Asked, drawn, opened
 from autograder.front.commands.shared import NOT_PASSED, PASSED, print_lines
 from autograder.front.show import near

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from autograder.core.step import Step
+from autograder.core.trouble import Trouble
 from autograder.desk import marking
-from autograder.desk.trouble import Trouble
 from autograder.front.commands.shared import (
     NOT_PASSED,
     PASSED,

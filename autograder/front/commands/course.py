@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from autograder.core.step import Step, all_steps
-from autograder.desk.trouble import Trouble
+from autograder.core.trouble import Trouble
 from autograder.front.commands.shared import PASSED, Lang, need
 from autograder.front.troubles import find_step, language
 from autograder.front.wording import say

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from autograder.desk.trouble import Trouble
+from autograder.core.trouble import Trouble
 from autograder.front.commands import appeal
 from autograder.front.commands.marking import Asked, drawn, opened
 from autograder.front.commands.shared import (

@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
+from autograder.core.trouble import Trouble
 from autograder.desk.init import init as make_folder
 from autograder.desk.sources import Origin
-from autograder.desk.trouble import Trouble
 from autograder.front.commands.shared import PASSED, Lang, step_names
 from autograder.front.troubles import find_step, language
 from autograder.front.wording import say

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from autograder.core.speech import Language
 from autograder.core.step import Step
-from autograder.desk.trouble import Trouble
+from autograder.core.trouble import Trouble
 from autograder.front.wording import say
 
 if TYPE_CHECKING:

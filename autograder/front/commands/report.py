@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from autograder.core.speech import choose
-from autograder.desk.trouble import Trouble
+from autograder.core.trouble import Trouble
 from autograder.front.commands.shared import PASSED, Lang, need, step_names
 from autograder.front.show import near
 from autograder.front.troubles import find_step, language

@@ -12,7 +12,7 @@ import typer
 
 from autograder.core.speech import Language, choose
 from autograder.core.step import Step, all_steps
-from autograder.desk.trouble import Trouble
+from autograder.core.trouble import Trouble
 from autograder.desk.work import work_in
 from autograder.desk.workspace import workspace
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from autograder.core.speech import Language
+from autograder.core.trouble import Trouble
 from autograder.desk.sources import Origin
-from autograder.desk.trouble import Trouble
 from autograder.front.commands.data import DataDir
 from autograder.front.commands.shared import INTERRUPTED, NOT_PASSED, PASSED, Lang
 from autograder.front.commands.trainingbars import training_bars

@@ -28,7 +28,7 @@ def translate(
 ) -> int:
     """Translate a sentence with what `train translate` has made; draw where the model looked."""
     speech = language(lang)
-    from autograder.desk.trouble import Trouble
+    from autograder.core.trouble import Trouble
     from autograder.workshop.runfolder import DEFAULT
     from autograder.workshop.translating import open_translator
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from torch import Tensor
 
-from autograder.desk.trouble import Trouble
+from autograder.core.trouble import Trouble
 
 # The first of these that is installed writes Korean.
 _KOREAN = (

@@ -10,7 +10,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from autograder.core.speech import Language, choose
-from autograder.desk.trouble import Trouble
+from autograder.core.trouble import Trouble
 from autograder.front.troubles import complaint, language
 from autograder.front.wording import tell_fault
 

@@ -19,7 +19,7 @@ from autograder.core.compare import kind_of
 from autograder.core.observation import Value, see
 from autograder.core.settings import plain_torch
 from autograder.core.step import Step
-from autograder.desk.trouble import Trouble
+from autograder.core.trouble import Trouble
 from autograder.front.notebook import drawing
 from autograder.front.notebook.drawing import Panel, Row
 from autograder.front.notebook.here import shell
