@@ -179,6 +179,33 @@ def greedy_decode(model, src, src_mask, max_len, start_symbol, end_symbol=None):
             rows = rows[column[rows, 0] != end_symbol]
     return ys
 """,
+    "a penalty for all but the end": """
+from torch.nn import functional as F
+
+
+def greedy_decode(model, src, src_mask, max_len, start_symbol, end_symbol=None):
+    before = torch.is_grad_enabled()
+    torch.set_grad_enabled(False)
+    try:
+        memory = model.encode(src, src_mask)
+        columns = [torch.full((src.size(0),), start_symbol, dtype=torch.int64)]
+        ended = torch.zeros(src.size(0), dtype=torch.long)
+        for n in range(1, max_len):
+            ys = torch.stack(columns, dim=-1)
+            out = model.decode(memory, src_mask, ys, subsequent_mask(n))
+            log_p = model.generator(out.select(1, -1))
+            if end_symbol is not None:
+                end = F.one_hot(torch.tensor(end_symbol), log_p.size(1))
+                log_p = log_p + 1e6 * ended[:, None] * end
+            columns.append(log_p.max(dim=1).indices)
+            if end_symbol is not None:
+                ended = ended | columns[-1].eq(end_symbol).long()
+                if ended.min() == 1:
+                    break
+        return torch.stack(columns, dim=1)
+    finally:
+        torch.set_grad_enabled(before)
+""",
 }
 
 # After the code that is widely copied: one sentence, no end, gradients on.

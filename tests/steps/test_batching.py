@@ -6,7 +6,7 @@ import pytest
 
 from autograder.core.step import find_step
 from autograder.core.verdict import Verdict
-from tests.steps import harness, later_builds
+from tests.steps import batching_builds, harness
 from tests.steps.harness import failed, named
 
 STEP = find_step(11)
@@ -165,7 +165,7 @@ HONEST = BUILDS | {
         SOLUTION, "self.src = src", "self.src = src.clone()", "= tgt[:, 1:]", "= tgt[:, 1:].clone()"
     ),
 }
-HONEST |= later_builds.BATCHING
+HONEST |= batching_builds.HONEST
 # Variations that get full marks and a remark.
 ADVISED = {"dataclass", "14.1 int masks", "14.1 float, filled"}
 

@@ -6,7 +6,7 @@ import pytest
 
 from autograder.core.step import find_step
 from autograder.core.verdict import Verdict
-from tests.steps import harness, later_builds
+from tests.steps import copy_task_builds, harness
 from tests.steps.harness import failed, named
 
 STEP = find_step(14)
@@ -214,13 +214,13 @@ def run_epoch(
     return torch.tensor(sum(sums) / sum(counts)), state
 """,
 }
-for name, part in (DATAS | later_builds.DATAS).items():
+for name, part in (DATAS | copy_task_builds.DATAS).items():
     WHOLE[name] = TOP + part + LOSS + STATE + LOOP
-for name, part in (LOSSES | later_builds.LOSSES).items():
+for name, part in (LOSSES | copy_task_builds.LOSSES).items():
     WHOLE[name] = TOP + DATA + part + STATE + LOOP
 for name, part in STATES.items():
     WHOLE[name] = TOP + DATA + LOSS + part + LOOP
-for name, part in (LOOPS | later_builds.LOOPS).items():
+for name, part in (LOOPS | copy_task_builds.LOOPS).items():
     WHOLE[name] = TOP + DATA + LOSS + "@dataclass" + STATE + part
 
 HONEST = WHOLE

@@ -9,12 +9,12 @@ from autograder.core.draw import Draw
 from autograder.core.step import find_step
 from autograder.core.verdict import Verdict
 from autograder.toys.translator import PAD, Translator, length_of
-from tests.steps import harness, inference_builds, later_builds
+from tests.steps import harness, inference_builds
 from tests.steps.harness import failed, named
 
 STEP = find_step(10)
 BUILDS: dict[str, str] = inference_builds.BUILDS
-HONEST: dict[str, str] = inference_builds.HONEST | later_builds.INFERENCE
+HONEST: dict[str, str] = inference_builds.HONEST
 SOLUTION = STEP.solution.read_text(encoding="utf-8")
 
 # By mistake: an edit (find, replace, find, replace ...) of each build; None, where it has no place.

@@ -8,7 +8,7 @@ from autograder.core.grading import grade
 from autograder.core.step import find_step
 from autograder.core.subject import Source
 from autograder.core.verdict import Verdict
-from tests.steps import later_builds
+from tests.steps import schedule_builds
 
 STEP = find_step(12)
 SOLUTION = STEP.solution.read_text(encoding="utf-8")
@@ -130,7 +130,7 @@ HONEST = BUILDS | {
     ),
     "15.3 fused": edited(SOLUTION, "eps=1e-9,", "eps=1e-9, fused=True,"),
 }
-HONEST |= later_builds.SCHEDULE
+HONEST |= schedule_builds.HONEST
 
 FORMULA = "min(step ** (-0.5), step * warmup ** (-1.5))"
 # By mistake: an edit of each build; none, where it has no place.

@@ -8,7 +8,7 @@ from autograder.core.grading import grade
 from autograder.core.step import find_step
 from autograder.core.subject import Source
 from autograder.core.verdict import Verdict
-from tests.steps import later_builds
+from tests.steps import smoothing_builds
 
 STEP = find_step(13)
 
@@ -207,7 +207,7 @@ class LabelSmoothing(nn.Module):
 """
 
 
-HONEST = {name: built(body) for name, body in RIGHT.items()} | later_builds.SMOOTHING
+HONEST = {name: built(body) for name, body in RIGHT.items()} | smoothing_builds.HONEST
 
 
 def graded(body: str, seed: int = 3) -> Verdict:
