@@ -1,1 +1,4 @@
-"""Authoring: how exercises are made from the model answers. Needs no torch."""
+"""What maintainers use: what is generated, a new step's files, and the rules of the gate.
+
+Only what runs answers (`alike`, `graded`) loads torch; the rest does without.
+"""

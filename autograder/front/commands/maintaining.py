@@ -47,7 +47,7 @@ def new_step(
 ) -> int:
     """Make the files of a new step (in a checkout): they run, and say what there is to fill in."""
     speech = language(lang)
-    from autograder.desk.newstep import new_step as write_files
+    from autograder.authoring.newstep import new_step as write_files
 
     root = checkout()
     for path in write_files(root, number, slug):

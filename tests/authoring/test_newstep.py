@@ -9,8 +9,8 @@ import pytest
 
 from autograder.authoring.gate import RULES
 from autograder.authoring.kit import Kit
+from autograder.authoring.newstep import new_step
 from autograder.core.trouble import Trouble
-from autograder.desk.newstep import new_step
 
 ROOT = Path(__file__).parents[2]
 
