@@ -189,11 +189,12 @@ def shuffled(subject: Subject, draw: Draw) -> dict[str, Value]:
     default = [_drawn(subject, lengths, most, default=seed) for seed in (5, 5, 6)]
     longest = [[max(_length(i, lengths) for i in b) for b in batches if b] for batches in handed]
     ordered = [_drawn(subject, lengths, most, False, default=seed) for seed in (5, 6)]
+    unsaid = [_drawn(subject, lengths, most, None, default=seed) for seed in (5, 6)]
     same = handed[0] == ordered[0]
     return {
         "as_ordered": same,
         "by_length": same or any(map(_goes_one_way, longest)),
-        "by_default": _default(subject, lengths, most, 5) != _default(subject, lengths, most, 6),
+        "by_default": unsaid[0] != unsaid[1],
         "repeats": again == handed[0],
         "varies": handed[1] != handed[0],
         "default_repeats": default[0] == default[1],
@@ -261,7 +262,7 @@ def _drawn(
     subject: Subject,
     lengths: list[int],
     most: int,
-    shuffle: bool = True,
+    shuffle: bool | None = True,
     *,
     own: int | None = None,
     default: int = 0,
@@ -272,21 +273,16 @@ def _drawn(
     return _batches(subject, lengths, most, shuffle, generator)
 
 
-def _default(subject: Subject, lengths: list[int], most: int, seed: int) -> Batches:
-    """The batches where nothing is said about shuffling."""
-    torch.default_generator.manual_seed(seed)
-    found: Iterable[Any] = subject.batches_by_length(lengths, most)
-    return [[int(i) for i in batch] for batch in found]
-
-
 def _batches(
     subject: Subject,
     lengths: list[int],
     most: int,
-    shuffle: bool,
+    shuffle: bool | None,
     generator: torch.Generator | None = None,
 ) -> Batches:
-    found: Iterable[Any] = subject.batches_by_length(lengths, most, shuffle, generator)
+    """The batches; where `shuffle` is None, nothing is said about shuffling."""
+    said = () if shuffle is None else (shuffle, generator)
+    found: Iterable[Any] = subject.batches_by_length(lengths, most, *said)
     return [[int(i) for i in batch] for batch in found]
 
 

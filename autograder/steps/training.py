@@ -17,7 +17,7 @@ from autograder.core.observation import Odd, Value, see
 from autograder.core.probing import attempt
 from autograder.core.subject import Subject
 from autograder.toys.entries import both, count, losses, numbers
-from autograder.toys.epochs import KEYS, Stop, Training, read, weights_in
+from autograder.toys.epochs import KEYS, Stop, Training, read, same_weights, weights_in
 from autograder.toys.files import Acts, Breaks, as_if_from, temporary_folder
 
 _NAMES = ("last.pt", "best.pt")
@@ -238,7 +238,7 @@ def start(subject: Subject, draw: Draw) -> dict[str, Value]:
         found: dict[str, Value] = {
             "nothing_yet": new.passes("train"),
             "not_asked": again.passes("train"),
-            "best_kept": _equal(before, after),
+            "best_kept": same_weights(before, after),
         }
         if not found["best_kept"]:  # the rest tells mistakes apart
             found |= {"best_before": before is not None, "losses": both(entries)}
@@ -290,13 +290,7 @@ def _goes_on_from_best(subject: Subject, draw: Draw) -> bool:
         later = Training(draw, weights="other")
         later.run(subject, folder, epochs=3, resume=True)
         begun = later.begun[0] if later.begun else None
-        return best is not None and _equal(begun, best) and not _equal(last, best)
-
-
-def _equal(one: Tensor | None, two: Tensor | None) -> bool:
-    if one is None or two is None:
-        return one is two
-    return one.shape == two.shape and torch.equal(one, two)
+        return best is not None and same_weights(begun, best) and not same_weights(last, best)
 
 
 def _apart(one: Value, two: Value) -> Value:

@@ -12,7 +12,7 @@ from autograder.core.draw import Draw
 from autograder.core.observation import Odd, Value, apart
 from autograder.core.subject import Subject
 from autograder.toys.pairs import Side, Sides
-from autograder.toys.small import small_model
+from autograder.toys.small import last_outputs, small_model
 from autograder.toys.table import Table, Tree
 from autograder.toys.translator import PAD, Translator, vocab_size
 from autograder.toys.trees import (
@@ -189,17 +189,11 @@ def maps_gradients(subject: Subject, draw: Draw) -> dict[str, Value]:
     """Whether a graph was built for the maps, or is still attached to them."""
     model, given = small_model(draw)
     model.eval()
-    noted: list[Any] = []
-    last = (stack.layers[-1] for stack in (model.encoder, model.decoder))
-    hooks = [layer.register_forward_hook(lambda *call: noted.append(call[-1])) for layer in last]
-    try:
+    with last_outputs(model) as made:
         maps = subject.attention_maps(model, *given)
-    finally:
-        for hook in hooks:
-            hook.remove()
     # What the maps are is another check's matter.
-    noted += maps.values() if isinstance(maps, dict) else []
-    return {"gradients": any(getattr(part, "requires_grad", False) for part in noted)}
+    made += maps.values() if isinstance(maps, dict) else []
+    return {"gradients": any(getattr(part, "requires_grad", False) for part in made)}
 
 
 def _held_against(found: Any, model: Any, given: tuple[Tensor, ...]) -> dict[str, Value]:

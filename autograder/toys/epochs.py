@@ -170,6 +170,13 @@ def weights_in(state: dict[str, Any] | None) -> Tensor | None:
         return None
 
 
+def same_weights(one: Tensor | None, two: Tensor | None) -> bool:
+    """Whether two files hold the same weights, or none has any."""
+    if one is None or two is None:
+        return one is two
+    return one.shape == two.shape and torch.equal(one, two)
+
+
 def _rate(factors: Sequence[float]) -> Any:
     """From the number of an update to what the rate is multiplied by."""
     if not factors:

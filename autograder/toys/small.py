@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from functools import lru_cache
 from typing import Any
 
@@ -26,6 +27,20 @@ def small_model(draw: Draw) -> tuple[Any, tuple[Tensor, ...]]:
     with torch.no_grad():
         model(src[:, :4], tgt[:, :3], src_mask[..., :4], tgt_mask[:, :3, :3])
     return model, (src, src_mask, tgt, tgt_mask)
+
+
+@contextmanager
+def last_outputs(model: Any) -> Iterator[list[Any]]:
+    """What the last layers of encoder and decoder give out meanwhile, in that order for each call.
+
+    The model is the same for every probe: nothing of this is left in it.
+    """
+    made: list[Any] = []
+    with ExitStack() as hooks:
+        for stack in (model.encoder, model.decoder):
+            hook = stack.layers[-1].register_forward_hook(lambda *call: made.append(call[-1]))
+            hooks.callback(hook.remove)
+        yield made
 
 
 @lru_cache(maxsize=4)

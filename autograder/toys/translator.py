@@ -9,7 +9,6 @@ from torch import Tensor, nn
 
 from autograder.core.draw import Draw
 
-HEEDS = ("source", "target")  # which masks a toy can be made to depend on
 PAD = 3  # the id that fills up short sources
 _PRIME = 65521  # what is below it is exact in float32, and two sums are seldom alike
 _CLASSES = 59  # what a position can want to say; 0 is the end
@@ -28,8 +27,8 @@ class Translator(nn.Module):
     Args:
         draw: fixes what it says.
         start, end: the ids of these symbols.
-        heeds: the masks that its answers depend on. In the place of the others it takes those that
-            are right, so that what is done with them costs nothing.
+        heeds: the masks that its answers depend on, of "source" and "target". In the place of the
+            others it takes those that are right, so that what is done with them costs nothing.
     """
 
     def __init__(self, draw: Draw, start: int, end: int, heeds: tuple[str, ...] = ()) -> None:
