@@ -15,6 +15,7 @@ RULES: dict[str, Rule] = {
     "fresh": layout.stubs_are_fresh,
     "notebooks": layout.notebooks_are_fresh,
     "slugs": layout.slugs_are_no_exports,
+    "filled": layout.nothing_is_left_to_fill_in,
     "names": layout.check_names_are_kept,
     "texts": languages.texts_are_in_both,
     "docstrings": languages.docstrings_are_in_both,

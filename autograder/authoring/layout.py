@@ -10,6 +10,10 @@ from autograder.authoring.kit import Kit, Problem
 from autograder.core.step import ALIKE, Step
 
 PLACES = ("transformer_ref", "solutions", "exercises", "autograder/steps")
+TO_FILL_IN = (
+    "TO FILL IN",
+    "채워 넣을 것",
+)  # how the files of a new step mark what is to be written
 _OF_NO_STEP = {
     "transformer_ref/__init__.py",
     "transformer_ref/caching.py",
@@ -50,6 +54,16 @@ def slugs_are_no_exports(kit: Kit) -> Iterator[Problem]:
         if step.slug in exports:
             facts = {"slug": step.slug, "other": exports[step.slug]}
             yield Problem(step.name, "slug_is_export", facts)
+
+
+def nothing_is_left_to_fill_in(kit: Kit) -> Iterator[Problem]:
+    """No file of a step still says what is to be written; a step asked about is still in work."""
+    if not kit.whole:
+        return
+    for step in kit.steps:
+        for name in sorted({*_files_of(step), f"tests/steps/test_{step.slug}.py"}):
+            if (kit.root / name).is_file() and any(mark in kit.read(name) for mark in TO_FILL_IN):
+                yield Problem(name, "unfilled")
 
 
 def check_names_are_kept(kit: Kit) -> Iterator[Problem]:

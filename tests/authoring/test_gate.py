@@ -130,6 +130,7 @@ PLANTED: dict[str, tuple[str, Callable[[Path], None]]] = {
     "stray_file": ("files", add("solutions/step02/notes.txt", "?")),
     "stale": ("fresh", edit(STUB, '"""', '""" ')),
     "slug_is_export": ("slugs", edit(DATA, '["subsequent_mask"]', '["masks"]')),
+    "unfilled": ("filled", add(LESSON, "\n채워 넣을 것: 더.\n")),
     "check_unrecorded": ("names", edit(DATA, 'name = "shape"', 'name = "form"')),
     "check_gone": ("names", edit(DATA, 'name = "shape"', 'name = "form"')),
     "points_changed": ("names", edit(DATA, "points = ", "points = 1")),
@@ -269,7 +270,8 @@ def test_a_check_may_go_when_the_newest_section_says_so(
 def test_only_the_steps_asked_about_are_looked_at(root: Path) -> None:
     add("README.ko.md", "\n## 더\n")(root)
     add("exercises/step01/notes.txt", "?")(root)
-    for rule in ("files", "pages"):
+    add(TESTS, "\n# TO FILL IN: more.\n")(root)  # the step may be asked about before it is whole
+    for rule in ("files", "pages", "filled"):
         assert found(root, rule)
         assert list(RULES[rule](Kit(root, (2,)))) == []
 

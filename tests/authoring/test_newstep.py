@@ -9,10 +9,18 @@ import pytest
 
 from autograder.authoring.gate import RULES
 from autograder.authoring.kit import Kit
+from autograder.authoring.layout import TO_FILL_IN
 from autograder.authoring.newstep import new_step
 from autograder.core.trouble import Trouble
 
 ROOT = Path(__file__).parents[2]
+
+# The project's own tests that look at every step; in the copy, they look at the new one.
+OF_EVERY_STEP = (
+    "tests/demos/test_every_demo.py",
+    "tests/authoring/test_lessons.py",
+    "tests/authoring/test_soundness.py",
+)
 
 
 @pytest.fixture
@@ -27,12 +35,26 @@ def checkout(tmp_path: Path) -> Path:
             return drop | {"__pycache__"}
 
         shutil.copytree(ROOT / place, tmp_path / place, ignore=astray)
-    for name in ("README.md", "README.ko.md", "CHANGELOG.md"):
-        shutil.copy(ROOT / name, tmp_path)
-    harness = Path("tests/steps/harness.py")
-    (tmp_path / harness).parent.mkdir(parents=True)
-    shutil.copy(ROOT / harness, tmp_path / harness)
+    shutil.copytree(ROOT / "benchmarks", tmp_path / "benchmarks")
+    texts = ("README.md", "README.ko.md", "CHANGELOG.md")
+    tests = ("tests/steps/harness.py", "tests/demos/conftest.py", *OF_EVERY_STEP)
+    for name in (*texts, *tests):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path
+
+
+def run(checkout: Path, *command: str) -> str:
+    """What a program prints that runs on the copy, and ends well."""
+    done = subprocess.run(
+        [sys.executable, *command],
+        cwd=checkout,
+        capture_output=True,
+        encoding="utf-8",
+        env={"PYTHONPATH": ".", "PATH": "", "AUTOGRADER_LANG": "en", "PYTHONUTF8": "1"},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
 def test_a_new_step_passes_the_gate_as_it_is_made(checkout: Path):
@@ -55,19 +77,27 @@ def test_a_new_step_passes_the_gate_as_it_is_made(checkout: Path):
         "found = [(p.place, p.text) for o in outcomes(kit) for p in o.problems]\n"
         "sys.exit(str(found) if found or len(kit.steps) != 1 else 0)\n"
     )
-    for command in (
-        ["-c", program],
-        ["exercises/step19/demo.py", "--against", "solutions"],
-        ["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/steps/test_gating.py"],
-    ):
-        done = subprocess.run(
-            [sys.executable, *command],
-            cwd=checkout,
-            capture_output=True,
-            text=True,
-            env={"PYTHONPATH": ".", "PATH": "", "AUTOGRADER_LANG": "en"},
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
+    run(checkout, "-c", program)
+
+
+def test_a_new_step_keeps_what_every_step_keeps_as_it_is_made(checkout: Path):
+    command = "import sys; from autograder.front.command import main; sys.exit(main())"
+    printed = run(checkout, "-c", command, "new-step", "19", "gating")
+    assert "pytest tests/steps/test_gating.py tests/demos tests/authoring" in printed
+    tests = ("tests/steps/test_gating.py", *OF_EVERY_STEP)
+    printed = run(
+        checkout, "-m", "pytest", "-p", "no:cacheprovider", "-v", "-k", "step19 or gating", *tests
+    )
+    assert all(f"{name}::" in printed for name in tests)
+
+
+def test_what_is_left_to_fill_in_shuts_the_gate_of_the_whole_kit(checkout: Path):
+    written = new_step(checkout, 19, "gating")
+    left = {p.place for p in RULES["filled"](Kit(checkout))}
+    marked = {p for p in written if any(mark in p.read_text("utf-8") for mark in TO_FILL_IN)}
+    assert left == {path.relative_to(checkout).as_posix() for path in marked}
+    assert left >= {"exercises/step19/step19.ko.ipynb", "tests/steps/test_gating.py"}
+    assert not list(RULES["filled"](Kit(checkout, (19,))))
 
 
 @pytest.mark.parametrize(
@@ -95,4 +125,6 @@ def test_the_rules_about_files_hold_for_the_copy(checkout: Path):
     """So that the test above tells of the new step, and not of the copy."""
     kit = Kit(checkout)
     assert {step.slug for step in kit.all_steps} == {"masks", "feed_forward"}
-    assert not [p for rule in ("files", "fresh", "notebooks", "slugs") for p in RULES[rule](kit)]
+    assert not [
+        p for rule in ("files", "fresh", "notebooks", "slugs", "filled") for p in RULES[rule](kit)
+    ]

@@ -52,7 +52,7 @@ def new_step(
     root = checkout()
     for path in write_files(root, number, slug):
         print(say("made.wrote", speech, path=str(path.relative_to(root))))
-    print(say("new_step.next", speech, number=number))
+    print(say("new_step.next", speech, number=number, slug=slug))
     return PASSED
 
 
