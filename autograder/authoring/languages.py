@@ -15,6 +15,7 @@ from autograder.core.speech import LANGUAGES
 from autograder.core.step import Step
 
 _TEXTS = ("autograder/front/*.toml", "autograder/authoring/notebook.toml")
+_PAGES = ("README.md", "SECURITY.md")  # at the root; all of docs, too
 _HANGUL = re.compile("[가-힣]")
 _SECTION = re.compile(r"^[A-Z][a-z]+:$|^    \w+(?=:)", re.MULTILINE)
 _CODE = re.compile(r"`[^`]+`|\d[\d.,]*\d|\d")
@@ -48,17 +49,22 @@ def texts_are_in_both(kit: Kit) -> Iterator[Problem]:
 
 def pages_tell_the_same(kit: Kit) -> Iterator[Problem]:
     """Pages for readers exist in both languages, with the same headings, formulas and figures."""
-    pages = [f"exercises/{step.name}/README.md" for step in kit.steps]
-    if kit.whole:
-        docs = (kit.root / "docs").glob("*.md")
-        pages += ["README.md", *sorted(f"docs/{p.name}" for p in docs if ".ko." not in p.name)]
-    for page in pages:
+    for page in pages_of(kit):
         twin = page.replace(".md", ".ko.md")
         missing = [name for name in (page, twin) if not (kit.root / name).is_file()]
         if missing:
             yield from (Problem(name, "missing_page") for name in missing)
         else:
             yield from _differences(twin, kit.read(page), kit.read(twin))
+
+
+def pages_of(kit: Kit) -> list[str]:
+    """The English pages that have a Korean twin; those beside no lesson only for the whole kit."""
+    pages = [f"exercises/{step.name}/README.md" for step in kit.steps]
+    if kit.whole:
+        docs = (kit.root / "docs").glob("*.md")
+        pages += [*_PAGES, *sorted(f"docs/{p.name}" for p in docs if ".ko." not in p.name)]
+    return pages
 
 
 def docstrings_are_in_both(kit: Kit) -> Iterator[Problem]:

@@ -10,10 +10,8 @@ from autograder.authoring.kit import Kit, Problem
 from autograder.core.step import ALIKE, Step
 
 PLACES = ("transformer_ref", "solutions", "exercises", "autograder/steps")
-TO_FILL_IN = (
-    "TO FILL IN",
-    "채워 넣을 것",
-)  # how the files of a new step mark what is to be written
+# How the files of a new step mark what is to be written.
+TO_FILL_IN = ("TO FILL IN", "채워 넣을 것")
 _OF_NO_STEP = {
     "transformer_ref/__init__.py",
     "transformer_ref/caching.py",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,7 @@ import pytest
 from autograder.authoring import names, notebooks
 from autograder.authoring.gate import RULES, outcomes
 from autograder.authoring.kit import Kit, Problem
+from autograder.authoring.languages import pages_of
 from autograder.authoring.stubs import stub_of
 from autograder.front.command import main
 from autograder.front.wording import say, texts
@@ -48,6 +49,8 @@ def root(tmp_path: Path) -> Path:
         _copy(name, tmp_path)
     add("README.md", "# One\n\nOf 18 steps, this is 02.\n")(tmp_path)
     add("README.ko.md", "# 하나\n\n18단계 가운데 02단계다.\n")(tmp_path)
+    add("SECURITY.md", "# Walls\n\nThere are 3.\n")(tmp_path)
+    add("SECURITY.ko.md", "# 벽\n\n3개가 있다.\n")(tmp_path)
     add("autograder/front/words.toml", '[word.yes]\nen = "yes"\nko = "예"\n')(tmp_path)
     parts = (ROOT / DATA).read_text(encoding="utf-8").split("\n[misconceptions.")
     (tmp_path / DATA).write_text("\n[misconceptions.".join(parts[:4]), encoding="utf-8")
@@ -194,6 +197,21 @@ def test_a_fault_of_the_kit_is_told_and_hides_no_other_rule(root: Path) -> None:
     assert problem.text == "fault"
     assert "here" in str(problem.facts["message"])
     assert found(root, "pages") == []
+
+
+def korean_pages(folder: Path) -> Iterator[Path]:
+    """Those of a checkout: not what is hidden, built, or part of an environment."""
+    for path in folder.iterdir():
+        left_out = path.name.startswith(".") or path.name in {"build", "dist"}
+        if path.is_dir() and not left_out and not (path / "pyvenv.cfg").is_file():
+            yield from korean_pages(path)
+        elif path.name.endswith(".ko.md"):
+            yield path
+
+
+def test_every_page_in_korean_is_looked_at() -> None:
+    known = {page.replace(".md", ".ko.md") for page in pages_of(Kit(ROOT))}
+    assert {path.relative_to(ROOT).as_posix() for path in korean_pages(ROOT)} == known
 
 
 @pytest.mark.parametrize(
