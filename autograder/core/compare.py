@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,17 +42,6 @@ def equal(one: Observation, two: Observation, tolerance: float) -> bool:
     if one.values.keys() != two.values.keys():
         return False
     return all(_differs(k, v, two.values[k], tolerance) is None for k, v in one.values.items())
-
-
-def distance(asked: Tensor, seen: Tensor) -> float:
-    """Largest difference over 1 + the largest number asked; infinite for another shape or NaN."""
-    if asked.shape != seen.shape:
-        return math.inf
-    if not asked.numel():
-        return 0.0
-    one, two = asked.double(), seen.double()
-    gap = (one - two).masked_fill(_alike(one, two), 0).abs().max().item()
-    return gap / (1 + _largest(one)) if math.isfinite(gap) else math.inf
 
 
 def _alike(one: Tensor, two: Tensor) -> Tensor:

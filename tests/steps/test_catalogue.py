@@ -10,7 +10,6 @@ from dataclasses import fields, is_dataclass
 import pytest
 from torch import Tensor
 
-from autograder.core.compare import distance
 from autograder.core.draw import Draw
 from autograder.core.expected import Expected, reference
 from autograder.core.grading import grade
@@ -18,6 +17,7 @@ from autograder.core.observation import STOPPED, Observation
 from autograder.core.probing import observe
 from autograder.core.step import Misconception, Step, all_steps, find_step
 from autograder.core.subject import Source
+from tests.distance import distance
 
 STEPS = all_steps()
 MISTAKES = [(s, m) for s in STEPS for m in s.misconceptions]

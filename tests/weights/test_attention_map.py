@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from autograder.core.compare import distance
 from autograder.core.draw import Draw
 from autograder.core.subject import Source, Subject, trusted
 from autograder.weights import settle
+from tests.distance import distance
 from transformer_ref import MultiHeadedAttention
 
 TEXT = (Path(__file__).parents[1] / "steps" / "multi_head_builds.py").read_text(encoding="utf-8")

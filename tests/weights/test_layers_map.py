@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from autograder.core.compare import distance
 from autograder.core.draw import Draw
 from autograder.core.subject import Source, Subject, Unreadable, trusted
 from autograder.weights import settle
 from autograder.weights.layers import Shape
+from tests.distance import distance
 from transformer_ref import PositionwiseFeedForward
 
 BUILDS_FILE = Path(__file__).parents[1] / "steps" / "feed_forward_builds.py"

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from autograder.core.compare import distance
 from autograder.core.draw import Draw
 from autograder.core.subject import Source, Subject, Unreadable, trusted
 from autograder.weights import settle
 from autograder.weights.scalars import Scalars
+from tests.distance import distance
 from transformer_ref import LayerNorm
 
 TEXT = (Path(__file__).parents[1] / "steps" / "residual_builds.py").read_text(encoding="utf-8")

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from autograder.core.compare import distance
 from autograder.core.draw import Draw
 from autograder.core.subject import Source, Subject, Unreadable, trusted
 from autograder.weights import settle
 from autograder.weights.table import PAD, probed
+from tests.distance import distance
 from transformer_ref import Embeddings
 
 BUILDS_FILE = Path(__file__).parents[1] / "steps" / "embeddings_builds.py"
