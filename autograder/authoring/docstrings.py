@@ -9,9 +9,12 @@ from inspect import cleandoc
 from pathlib import Path
 from textwrap import indent
 
+from autograder.core.speech import LANGUAGES, Language
 from autograder.core.step import Step
 
 _LINE = 100
+
+MODULE = "module"  # the name of what belongs to the whole text
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
@@ -34,20 +37,33 @@ def answer_in(path: Path, lang: str) -> str:
 
 
 def words_in(path: Path) -> dict[str, str]:
-    """Docstrings by the name of the function or class, with dots where it is inside another."""
+    """Docstrings by the name of what they belong to: `MODULE`, a function, a class, or with dots
+    what is inside another.
+    """
     words: dict[str, str] = tomllib.loads(path.read_text(encoding="utf-8"))
     return words
 
 
 def docstrings_of(source: str) -> dict[str, str]:
-    """The docstrings of a text's functions and classes, by name as above; the module's is none."""
+    """The docstrings of a text, by name as above."""
     return {name: text for name, text, _ in _documented(ast.parse(source))}
+
+
+def language_of(text: str, answer: Path) -> Language:
+    """The language of a text that began as that answer's stub: whose docstrings are in it."""
+
+    def found(lang: Language) -> int:
+        docstrings = docstrings_of(answer_in(answer, lang)).values()
+        return sum(docstring.splitlines()[0] in text for docstring in docstrings)
+
+    return max(LANGUAGES, key=found)
 
 
 def translated(source: str, words: Mapping[str, str]) -> str:
     """The text with other docstrings; what `words` does not name keeps its own."""
     lines = source.splitlines(keepends=True)
-    for name, _, node in reversed(list(_documented(ast.parse(source)))):
+    found = sorted(_documented(ast.parse(source)), key=lambda part: part[2].lineno)
+    for name, _, node in reversed(found):
         if name in words:
             new = _quoted(cleandoc(words[name]), " " * node.col_offset)
             lines[node.lineno - 1 : node.end_lineno] = [new]
@@ -55,7 +71,9 @@ def translated(source: str, words: Mapping[str, str]) -> str:
 
 
 def _documented(node: ast.AST, prefix: str = "") -> Iterator[tuple[str, str, ast.stmt]]:
-    """Each function and class that has a docstring: its name, the docstring, and its statement."""
+    """Whatever has a docstring: its name, the docstring, and its statement."""
+    if isinstance(node, ast.Module) and (docstring := ast.get_docstring(node)) is not None:
+        yield MODULE, docstring, node.body[0]
     for child in ast.iter_child_nodes(node):
         if isinstance(child, Definition):
             docstring = ast.get_docstring(child)

@@ -18,7 +18,8 @@ _TEXTS = ("autograder/front/*.toml", "autograder/authoring/notebook.toml")
 _PAGES = ("README.md", "SECURITY.md")  # at the root; all of docs, too
 _HANGUL = re.compile("[가-힣]")
 _SECTION = re.compile(r"^[A-Z][a-z]+:$|^    \w+(?=:)", re.MULTILINE)
-_CODE = re.compile(r"`[^`]+`|\d[\d.,]*\d|\d")
+_SHAPE = r"\([^\s(),가-힣]+(?:, [^\s(),가-힣]+)+\)"
+_CODE = re.compile(rf"`[^`]+`|{_SHAPE}|\d[\d.,]*\d|\d")
 _WORD = re.compile(r"(?<![\w`])[a-z]{3,}(?![\w`])")
 
 Texts = Iterator[tuple[str, Any]]  # where a text stands, and its words by language

@@ -142,6 +142,15 @@ def _execute(code: CodeType, space: dict[str, Any]) -> None:
             awaiting.send(None)
 
 
+def from_kit(node: ast.stmt) -> list[ast.alias]:
+    """What a statement imports from the kit."""
+    if isinstance(node, ast.ImportFrom):
+        own = not node.level and (node.module or "").split(".")[0] == _KIT
+        return node.names if own else []
+    names = node.names if isinstance(node, ast.Import) else []
+    return [alias for alias in names if alias.name.split(".")[0] == _KIT]
+
+
 def plain(text: str) -> str:
     """The cell as Python, line by line: magics, shell lines and questions do nothing.
 
@@ -185,14 +194,14 @@ class _WithoutKit(ast.NodeTransformer):
     """What is imported from the kit does nothing: a check cell is no part of the work."""
 
     def visit_Import(self, node: ast.Import) -> ast.AST | list[ast.AST]:
-        own = [a for a in node.names if a.name.split(".")[0] == _KIT]
+        own = from_kit(node)
         rest = [a for a in node.names if a not in own]
         names = [a.asname or _KIT for a in own]
         kept: list[ast.AST] = [ast.copy_location(ast.Import(rest), node)] if rest else []
         return [*kept, *(_bound(name, node) for name in names)] if own else node
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | list[ast.AST]:
-        if (node.module or "").split(".")[0] != _KIT or node.level:
+        if not from_kit(node):
             return node
         names = [a.asname or a.name for a in node.names if a.name != "*"]
         return [_bound(name, node) for name in names] or ast.copy_location(ast.Pass(), node)

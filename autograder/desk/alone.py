@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tempfile
@@ -39,7 +40,15 @@ def prove(text: str, exports: Sequence[str]) -> None:
                 command, cwd=folder, capture_output=True, timeout=_SECONDS, check=False
             )
         except subprocess.TimeoutExpired:
-            raise Trouble("not_alone", reason=f"{_SECONDS} s") from None
+            raise Trouble("not_alone", reason=f"{_SECONDS} s", line="?") from None
     if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["?"]
-        raise Trouble("not_alone", reason=said[-1])
+        said = done.stderr.decode("utf-8", "replace")
+        reason = (said.strip().splitlines() or ["?"])[-1]
+        raise Trouble("not_alone", reason=reason, line=_line(said, text))
+
+
+def _line(said: str, text: str) -> str:
+    """The last line of the text that a traceback names."""
+    numbers = [int(n) for n in re.findall(r'transformer\.py", line (\d+)', said)]
+    lines = text.splitlines()
+    return lines[numbers[-1] - 1].strip() if numbers and numbers[-1] <= len(lines) else "?"

@@ -1,12 +1,14 @@
-"""How a learner's file differs from the model answer, comments and docstrings included."""
+"""How a learner's file differs from the model answer in its language, docstrings included."""
 
 from __future__ import annotations
 
 import difflib
 
+from autograder.authoring.docstrings import answer_in, language_of
+from autograder.authoring.pieces import pieces_of
 from autograder.authoring.stubs import BEGIN, END
+from autograder.core.cells import SUFFIX as NOTEBOOK
 from autograder.core.step import Step
-from autograder.desk.workspace import solution
 
 
 def difference(step: Step, text: str, name: str) -> list[str]:
@@ -21,8 +23,10 @@ def difference(step: Step, text: str, name: str) -> list[str]:
         Lines without line ends.
     """
     theirs = f"solutions/{step.name}/{step.slug}.py"
-    own, answer = _lines(text), _lines(solution(step))
-    return list(difflib.unified_diff(own, answer, name, theirs, lineterm=""))
+    answer = answer_in(step.solution, language_of(text, step.solution))
+    if name.endswith(NOTEBOOK):
+        answer = "\n\n\n".join(piece.text for piece in pieces_of(answer)) + "\n"
+    return list(difflib.unified_diff(_lines(text), _lines(answer), name, theirs, lineterm=""))
 
 
 def _lines(text: str) -> list[str]:

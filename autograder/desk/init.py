@@ -14,8 +14,7 @@ _PYTEST = """\
 # How pytest runs the exercises.
 [pytest]
 testpaths = exercises
-addopts = --import-mode=importlib
-"""
+addopts = --import-mode=importlib"""
 
 _IGNORED = """\
 # What tools leave behind, what `autograder reset` keeps, and what was trained.
@@ -34,7 +33,8 @@ def init(folder: Path, lang: str = "en") -> tuple[Step, ...]:
 
     Args:
         folder: where.
-        lang: "en" or "ko", of the docstrings in the stubs; lessons and notebooks are in both.
+        lang: "en" or "ko", of the stubs' docstrings and of what pytest says; lessons and notebooks
+            are in both.
 
     Returns:
         The steps that it holds.
@@ -46,7 +46,7 @@ def init(folder: Path, lang: str = "en") -> tuple[Step, ...]:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise Trouble("not_empty", path=folder)
         folder.mkdir(parents=True, exist_ok=True)
-        _write(folder / "pytest.ini", _PYTEST)
+        _write(folder / "pytest.ini", _PYTEST + (" --lang ko\n" if lang == "ko" else "\n"))
         _write(folder / ".gitignore", _IGNORED)
         for step in all_steps():
             file = Workspace(folder).file(step)

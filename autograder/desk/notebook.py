@@ -4,36 +4,44 @@ from __future__ import annotations
 
 import ast
 
-from autograder.core.cells import code_cells, plain
+from autograder.core.cells import code_cells, from_kit, plain
 from autograder.desk.editing import cut
 
-_KIT = "autograder"
+_TRIED_OUT = (ast.For, ast.While, ast.Assert, ast.Pass)
 
 
 def code_in(notebook: str) -> str:
-    """A notebook's cells of code as the text of one file; what calls the kit is left out.
+    """A notebook's cells of code as the text of one file.
+
+    What calls the kit is left out, and what is tried out between definitions: loops, assertions.
 
     Raises:
         NoNotebook: it is none.
     """
-    cells = [_without_kit(plain(cell.text)) for cell in code_cells(notebook)]
+    cells = [_kept(plain(cell.text)) for cell in code_cells(notebook)]
     return "\n\n\n".join(text for text in cells if text) + "\n"
 
 
-def _without_kit(text: str) -> str:
-    """A cell without its imports from the kit, and without the calls, if there is nothing else."""
+def _kept(text: str) -> str:
+    """What of a cell belongs into a file."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):
         return text.strip("\n")
-    kit = [node for node in tree.body if _imports_kit(node)]
-    rest = [node for node in tree.body if node not in kit]
-    if kit and all(isinstance(node, ast.Expr) for node in rest):
+    left_out = {node: _rest(node) for node in tree.body if _is_left_out(node)}
+    others = [node for node in tree.body if node not in left_out]
+    if all(isinstance(node, ast.Expr) for node in others) and not any(left_out.values()):
         return ""
-    return cut(text, dict.fromkeys(kit, "")).strip("\n")
+    return cut(text, left_out).strip("\n")
 
 
-def _imports_kit(node: ast.stmt) -> bool:
-    if isinstance(node, ast.ImportFrom):
-        return not node.level and (node.module or "").split(".")[0] == _KIT
-    return isinstance(node, ast.Import) and all(a.name.split(".")[0] == _KIT for a in node.names)
+def _is_left_out(node: ast.stmt) -> bool:
+    return isinstance(node, _TRIED_OUT) or bool(from_kit(node))
+
+
+def _rest(node: ast.stmt) -> str:
+    """What else an import of the kit imports, as a statement; '' for nothing."""
+    if not isinstance(node, ast.Import):
+        return ""
+    rest = [alias for alias in node.names if alias not in from_kit(node)]
+    return ast.unparse(ast.Import(rest)) if rest else ""

@@ -7,6 +7,7 @@ from datetime import datetime
 from itertools import count
 from pathlib import Path
 
+from autograder.authoring.docstrings import language_of
 from autograder.core.step import Step
 from autograder.core.trouble import Trouble
 from autograder.desk.work import given, work_in
@@ -16,6 +17,11 @@ from autograder.desk.workspace import Workspace
 def reset(step: Step, workspace: Workspace, lang: str = "en") -> tuple[Path, Path | None]:
     """Write the learner's file of a step as it was given: the stub, or a notebook with work in it.
 
+    Args:
+        step: which step.
+        workspace: whose.
+        lang: of the stub, where there is no file; otherwise it is as the file's docstrings are.
+
     Returns:
         The file, and where the learner's own was kept; None if there was none.
 
@@ -23,9 +29,10 @@ def reset(step: Step, workspace: Workspace, lang: str = "en") -> tuple[Path, Pat
         Trouble: the file is the stub already, or cannot be read or written.
     """
     file = work_in(workspace.file(step).parent, step)
-    text = given(file, step, lang).encode()
     try:
         before = file.read_bytes() if file.exists() else None
+        own = before and language_of(before.decode("utf-8", "replace"), step.solution)
+        text = given(file, step, own or lang).encode()
         if before == text:
             raise Trouble("is_stub", path=file, step=step.number)
         backup = None if before is None else _keep(file, before)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from autograder.core.step import Step
 from autograder.core.verdict import CheckVerdict, Verdict
-from autograder.front.show import Line, is_remark, message, near, title
+from autograder.front.show import Line, demo_of, is_remark, message, near, title
 from autograder.front.wording import say
 
 
@@ -56,6 +56,8 @@ def _about(
             yield Line(f"  {mistake.place[lang]}")
     if not check.misconceptions and check.state != "passed":
         yield from (Line(f"  {t}") for t in _seen(check, verdict, step, lang))
+        if check.state == "failed" and not check.unwritten:
+            yield Line(f"  {say('hint.unknown', lang)}")
 
 
 def _seen(check: CheckVerdict, verdict: Verdict, step: Step, lang: str) -> list[str]:
@@ -70,16 +72,11 @@ def _next(
         yield Line(say("hint.all_passed", lang, step=what), "good")
         return
     if any(c.unwritten for c in asked):
-        lesson = _beside(verdict, "README.ko.md" if lang == "ko" else "README.md")
-        if lesson:
-            yield Line(say("hint.lesson", lang, lesson=lesson))
+        name = "README.ko.md" if lang == "ko" else "README.md"
+        lesson = Path(verdict.filename).with_name(name)
+        if lesson.is_file():
+            yield Line(say("hint.lesson", lang, lesson=near(lesson)))
     elif any(c.misconceptions for c in asked):
         yield Line(say("hint.spoil" if more else "hint.more", lang, step=what))
-    elif any(c.state != "passed" for c in asked) and (demo := _beside(verdict, "demo.py")):
-        yield Line(say("show.try_demo", lang, demo=f"python {demo}"))
-
-
-def _beside(verdict: Verdict, name: str) -> str:
-    """A file of the step beside the one that was graded, as it is typed from here; '' if none."""
-    file = Path(verdict.filename).with_name(name)
-    return near(file) if file.is_file() else ""
+    elif any(c.state != "passed" for c in asked) and (demo := demo_of(verdict)):
+        yield Line(say("show.try_demo", lang, demo=demo))

@@ -114,9 +114,8 @@ class CheckItem(pytest.Item):
         super().__init__(**kwargs)
         self.step, self.check = step, check
 
-    @property
-    def file(self) -> Path:
-        """The file that is graded."""
+    def find_file(self) -> Path:
+        """The file that is graded; the learner's is looked for anew each time."""
         against = self.config.getoption("autograder_against")
         if against == "solutions":
             return self.step.solution
@@ -175,7 +174,7 @@ class CheckItem(pytest.Item):
 
 
 def _grade(item: CheckItem) -> Graded:
-    """The step graded on the item's file: once, however many of its checks are run."""
+    """The step graded on the item's file: found and graded once, however many checks are run."""
     from autograder.front.account import Graded
 
     known = item.config.stash[_graded]
@@ -199,7 +198,7 @@ def _verdict(item: CheckItem) -> Verdict:
 
     return grade(
         item.step,
-        _source(item.file),
+        _source(item.find_file()),
         seed=item.config.getoption("autograder_seed"),
         in_process=item.config.getoption("autograder_in_process"),
     )

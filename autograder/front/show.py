@@ -12,7 +12,7 @@ from typing import Literal
 from autograder.core.cells import SUFFIX as NOTEBOOK
 from autograder.core.step import Check, Step, all_steps
 from autograder.core.verdict import CheckVerdict, Verdict
-from autograder.front.wording import escape_lines, say, tell
+from autograder.front.wording import escape, escape_lines, say, tell
 
 Style = Literal["title", "good", "bad", "quiet", "plain"]
 
@@ -49,8 +49,8 @@ def block(
     """
     shown = [c for c in verdict.checks if only is None or c.check in only]
     told: set[str] = set()
-    if details and _is_own(verdict, step) and verdict.filename.endswith(NOTEBOOK):
-        yield Line(say("show.notebook", lang, file=_short(verdict.filename)), "quiet")
+    if details and _is_own(verdict, step):
+        yield from _whose(verdict, step, lang)
     for check in shown:
         yield heading(check, step, lang)
         if details:
@@ -125,7 +125,8 @@ def printed(verdict: Verdict, lang: str) -> Iterator[Line]:
     """What the learner's code printed meanwhile; nothing where it printed nothing."""
     lines = escape_lines(verdict.printed, PRINTED)
     if lines:
-        yield Line(say("show.printed", lang, limit=PRINTED), "quiet")
+        cut = len(verdict.printed.encode("utf-8", "replace")) >= PRINTED
+        yield Line(say("show.printed_cut" if cut else "show.printed", lang, limit=PRINTED), "quiet")
     for line, equal in groupby(lines):  # what one call prints comes anew with every probe
         times = len(list(equal))
         yield Line(f"  | {line}" + (f"  × {times}" if times > 1 and line else ""), "quiet")
@@ -137,15 +138,13 @@ def _next(
     """The commands to try next, of those that make sense here."""
     wrong = [c for c in shown if c.max_points and c.state != "passed"]
     unwritten = any(c.unwritten for c in wrong)
-    file = Path(verdict.filename)
-    demo = file.with_name("demo.py")
     if unwritten:
         yield Line(say("show.try_write", lang, file=_short(verdict.filename), again=again))
     elif wrong:
         yield Line(say("show.try_fix", lang, again=again))
-    runs = file.suffix == ".py" and demo.is_file()  # in a notebook there is `watch`
-    if not unwritten and all(c.state == "failed" for c in wrong) and runs:
-        yield Line(say("show.try_demo", lang, demo=f"python {near(demo)}"))
+    demo = demo_of(verdict)
+    if demo and not unwritten and all(c.state == "failed" for c in wrong):
+        yield Line(say("show.try_demo", lang, demo=demo))
     own = _is_own(verdict, step)
     if own and any(c.misconceptions for c in wrong):
         yield Line(say("hint.more", lang, step=step.number))
@@ -155,11 +154,34 @@ def _next(
         yield following(step, lang)
 
 
+def _whose(verdict: Verdict, step: Step, lang: str) -> Iterator[Line]:
+    """Which file was graded where that may be a question, and which others hold work."""
+    from autograder.desk.work import passed_over
+
+    file = Path(verdict.filename)
+    if file.suffix == NOTEBOOK:
+        yield Line(say("show.notebook", lang, file=_short(verdict.filename)), "quiet")
+    others = [escape(path.name) for path in passed_over(file, step)]
+    if others:
+        yield Line(say("show.passed_over", lang, files=", ".join(others)), "quiet")
+
+
+def demo_of(verdict: Verdict) -> str:
+    """The command that runs the step's demo on the file that was graded; '' where none does.
+
+    None does on a notebook, which has `watch`.
+    """
+    file = Path(verdict.filename)
+    demo = file.with_name("demo.py")
+    return f"python {near(demo)}" if file.suffix == ".py" and demo.is_file() else ""
+
+
 def _is_own(verdict: Verdict, step: Step) -> bool:
     """Whether it is a learner's file that the commands find by the step's name."""
+    from autograder.desk.work import names_of
+
     *_, exercises, folder, name = ("", "", *Path(verdict.filename).parts)
-    names = (f"{step.slug}.py", f"{step.name}{NOTEBOOK}", f"{step.name}.ko{NOTEBOOK}")
-    return exercises == "exercises" and folder == step.name and name in names
+    return exercises == "exercises" and folder == step.name and name in names_of(step)
 
 
 def next_step(step: Step) -> Step | None:

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from autograder.authoring.docstrings import answer_in
+from autograder.authoring.notebooks import notebook_of
 from autograder.core.step import Step, all_steps, find_step
 from autograder.core.trouble import Trouble
 from autograder.desk.assemble import assemble
+from autograder.desk.difference import difference
 from autograder.desk.init import init
 from autograder.desk.notebook import code_in
 from autograder.desk.progress import passed_before, standing
 from autograder.desk.reset import reset
 from autograder.desk.sources import parts
-from autograder.desk.work import work_in
+from autograder.desk.work import passed_over, work_in
 from autograder.desk.workspace import Workspace, read, stub
 
 STEP = find_step(4)
@@ -105,9 +109,21 @@ def test_stubs_speak_the_learners_language(tmp_path: Path, lang: str):
     file = place.file(STEP)
     assert ("선형" in file.read_text(encoding="utf-8")) == (lang == "ko")
     assert work(place) == file and standing(STEP, place).verdict is None
+    file.write_text(file.read_text(encoding="utf-8").replace("raise ", "return 1  # "))
+    reset(STEP, place, other)  # the file's own language counts
+    assert file.read_text(encoding="utf-8") == stub(STEP, lang) != stub(STEP, other)
+    file.unlink()
     reset(STEP, place, other)
-    assert file.read_text(encoding="utf-8") == stub(STEP, other) != stub(STEP, lang)
+    assert file.read_text(encoding="utf-8") == stub(STEP, other)
     assert standing(STEP, place).verdict is None
+
+
+@pytest.mark.parametrize("step", all_steps(), ids=lambda s: s.name)
+@pytest.mark.parametrize("lang", ["en", "ko"])
+def test_an_answer_differs_in_nothing_from_itself(step: Step, lang: str):
+    answer = answer_in(step.solution, lang)
+    assert difference(step, answer, "mine.py") == []
+    assert difference(step, code_in(notebook_of(step, lang, solved=True)), "mine.ipynb") == []
 
 
 def test_earlier_steps_may_be_notebooks(place: Workspace, written: Write, answer: Any):
@@ -138,7 +154,39 @@ def test_a_notebooks_code_is_its_cells_without_what_calls_the_kit(place: Workspa
     cells = [
         "%matplotlib inline\nimport math",
         "from autograder import check\nx = 1\ncheck(4)",
-        "d",
+        "import autograder\nautograder.check(4)",
+        "import re, autograder, os",
+        "for i in range(3):\n    print(i)",
+        "y = 2\nassert y == 2",
+        "print(x)",
+        "d (",
     ]
     book = {"cells": [{"cell_type": "code", "metadata": {}, "source": c} for c in cells]}
-    assert code_in(json.dumps(book)) == "pass\nimport math\n\n\nx = 1\ncheck(4)\n\n\nd\n"
+    told = ["import math", "x = 1\ncheck(4)", "import re, os", "y = 2", "d ("]
+    assert code_in(json.dumps(book)) == "\n\n\n".join(told) + "\n"
+
+
+def test_of_two_notebooks_the_one_with_an_answer_counts_and_of_two_the_later(
+    place: Workspace, written: Write
+):
+    english = place.file(STEP).with_name("step04.ipynb")
+    book = json.loads(english.read_text(encoding="utf-8"))
+    scratch = {"cell_type": "code", "id": "own", "metadata": {}, "outputs": [], "source": "1 + 1"}
+    english.write_text(json.dumps({**book, "cells": [*book["cells"], scratch]}), encoding="utf-8")
+    assert work(place) == english
+    korean = written(suffix=".ko")
+    assert work(place) == korean
+    os.utime(written(), (1, 1))
+    assert work(place) == korean
+    os.utime(korean, (0, 0))
+    assert work(place) == english
+
+
+def test_what_is_passed_over_is_known(place: Workspace, written: Write, answer: Any):
+    book = written()
+    assert passed_over(book, STEP) == []
+    copy = book.rename(book.with_name("step04-Copy1.ipynb"))
+    book.with_name("Untitled.ipynb").write_text('{"cells": []}', encoding="utf-8")
+    assert passed_over(place.file(STEP), STEP) == [copy]
+    file = answer(4)
+    assert passed_over(copy, STEP) == [file]

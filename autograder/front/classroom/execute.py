@@ -7,18 +7,21 @@ from typing import Any
 
 from nbformat import NotebookNode
 from nbgrader.converters import Autograde
+from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import NbGraderPreprocessor
 from nbgrader.utils import is_grade, is_solution
 from traitlets import Bool
 
 from autograder.core.speech import choose
+from autograder.core.trouble import Trouble
 from autograder.core.verdict import Verdict
 from autograder.front.classroom import outputs
 from autograder.front.classroom.calls import CheckCall, call_in
 from autograder.front.classroom.graders import graders
 from autograder.front.classroom.record import forget, record
 from autograder.front.classroom.seed import seed_of
+from autograder.front.troubles import complaint
 from autograder.front.wording import say
 
 
@@ -36,8 +39,18 @@ class KitExecute(NbGraderPreprocessor):
     def preprocess(
         self, nb: NotebookNode, resources: dict[str, Any]
     ) -> tuple[NotebookNode, dict[str, Any]]:
-        """See `nbconvert.preprocessors.Preprocessor`."""
-        where = resources["nbgrader"]
+        """See `nbconvert.preprocessors.Preprocessor`.
+
+        Raises:
+            NbGraderException: nothing can be graded here; the words say why.
+        """
+        try:
+            return self._graded(nb, resources["nbgrader"]), resources
+        except Trouble as e:
+            raise NbGraderException(complaint(e, choose())) from None
+
+    def _graded(self, nb: NotebookNode, where: dict[str, Any]) -> NotebookNode:
+        """The notebook with the outputs of its checks."""
         forget(nb)
         converter = self._converter()
         course = converter.coursedir
@@ -61,7 +74,7 @@ class KitExecute(NbGraderPreprocessor):
                 name = cell.metadata["nbgrader"]["grade_id"]
                 self.log.warning("No check of the kit in cell %s: no points", name)
                 cell.outputs = outputs.refusal(say("classroom.foreign_cell", choose(), cell=name))
-        return nb, resources
+        return nb
 
     def _converter(self) -> Autograde:
         owner = self.parent

@@ -37,6 +37,16 @@ def _draw(path: Path) -> None:
     try:
         own.write_text(f"{secrets.randbelow(2**31)}\n", encoding="ascii")
         with suppress(FileExistsError):
-            os.link(own, path)
+            _link(own, path)
     finally:
         own.unlink(missing_ok=True)
+
+
+def _link(own: Path, path: Path) -> None:
+    """Give the file a second name, which must be free; where no file can have two, its only one."""
+    try:
+        os.link(own, path)
+    except FileExistsError:
+        raise
+    except OSError:
+        own.rename(path)

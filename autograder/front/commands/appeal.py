@@ -1,4 +1,4 @@
-"""One verdict of a class again, for an appeal; nothing is written."""
+"""One verdict of a class again, for an appeal; no mark is written."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ def in_course(asked: Asked, name: str, seed: int | None) -> int:
             raise Trouble("grading_no_submission", name=name, path=asked.folder)
         line = found.line(name)
         submission = read_from(found.submitted(name), name, asked.step)
-        seed = drawn(seed, line["seed"] if line else found.seed())
+        if seed is None:
+            seed = line["seed"] if line else found.seed()
     return _again(asked, submission, seed, "--course", line, asked.folder)
 
 

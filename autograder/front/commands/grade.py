@@ -40,7 +40,7 @@ Out = Annotated[
     Path | None, typer.Option(metavar="RESULTS", help="where results go, a line of JSON each")
 ]
 Only = Annotated[
-    str | None, typer.Option(metavar="NAME", help="show one verdict again, and write nothing")
+    str | None, typer.Option(metavar="NAME", help="show one verdict again, and write no mark")
 ]
 Seed = Annotated[int | None, typer.Option(min=0, help="draw the numbers of an earlier run")]
 Jobs = Annotated[int | None, typer.Option(min=1, help="how many at once; else one a core")]

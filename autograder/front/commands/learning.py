@@ -12,6 +12,7 @@ from autograder.core.step import Step, all_steps
 from autograder.core.step import find_step as step_called
 from autograder.desk import marking
 from autograder.desk.reset import reset as write_stub
+from autograder.desk.work import names_of, work_in
 from autograder.desk.workspace import read, workspace
 from autograder.front.commands.shared import (
     NOT_PASSED,
@@ -103,6 +104,9 @@ def reset(step: StepName, lang: Lang = None) -> int:
     if backup:
         print(say("reset.kept", speech, path=near(backup)))
     print(say("made.wrote", speech, path=near(file)))
+    more = work_in(file.parent, found)
+    if more != file and more.name != names_of(found)[0]:
+        print(say("reset.more", speech, path=near(more)))
     print(say("reset.next", speech, exercise=near(file.parent)))
     return PASSED
 
