@@ -58,13 +58,17 @@ def words(figure: object) -> list[str]:
     return [t.get_text() for t in found if any(map(str.isalpha, t.get_text()))]
 
 
+def picture(step: Step, text: str, lang: str = "en") -> pictures.Picture:
+    return pictures.picture(demo_of(step), step, code(text), lang)
+
+
 def drawn(step: Step, text: str, lang: str = "en") -> str:
-    return "\n".join(words(pictures.draw(demo_of(step), step, code(text), lang)))
+    return "\n".join(words(picture(step, text, lang).figure()))
 
 
 def told(step: Step, text: str) -> str:
     """What a picture tells, without the time that drawing takes."""
-    return pictures.described(demo_of(step), step, code(text), "en")
+    return picture(step, text).words()
 
 
 DRAWN = [step for step in all_steps() if hasattr(demo_of(step), "picture")]
@@ -79,7 +83,7 @@ def test_there_are_pictures_where_people_would_rather_look():
 def test_the_model_answer_and_the_reference_look_the_same(step: Step):
     reference = importlib.import_module(f"transformer_ref.{step.slug}")
     for subject in (reference, code(solution(step))):
-        seen = pictures.described(demo_of(step), step, subject, "en")
+        seen = pictures.picture(demo_of(step), step, subject, "en").words()
         assert all(line.endswith("no difference") for line in seen.splitlines())
 
 
@@ -108,14 +112,13 @@ def test_a_mistake_is_a_difference(step: Step):
 
 @each_step
 @pytest.mark.parametrize(("lang", "why"), [("en", "No picture yet"), ("ko", "아직 그릴 그림이")])
-def test_a_stub_is_told_in_words(step: Step, lang: str, why: str, capsys, tmp_path: Path):
+def test_a_stub_is_told_in_words(step: Step, lang: str, why: str, capsys):
     stub = code(stub_of(solution(step), step.number))
-    pictures.show(demo_of(step), step, stub, lang, tmp_path / "none.png")
+    pictures.show(demo_of(step), step, stub, lang)
     out, err = capsys.readouterr()
     assert out.startswith(why)
     assert out.count("\n") == 1
     assert err == ""
-    assert not list(tmp_path.iterdir())
 
 
 @each_step
@@ -135,7 +138,7 @@ def test_captions_and_axes_are_there_in_both_languages(step: Step):
 def test_korean_letters_have_a_font(step: Step):
     if not drawing.writes_korean():
         pytest.skip("no font with Korean letters")
-    figure = pictures.draw(demo_of(step), step, code(solution(step)), "ko")
+    figure = picture(step, solution(step), "ko").figure()
     assert "기준 구현" in words(figure)
     assert drawing.png(figure).startswith(b"\x89PNG")  # a missing letter would be a warning
 
@@ -144,7 +147,7 @@ def test_korean_letters_have_a_font(step: Step):
 def test_nothing_that_is_written_is_small(step: Step):
     from matplotlib.text import Text
 
-    figure = pictures.draw(demo_of(step), step, code(solution(step)), "en")
+    figure = picture(step, solution(step)).figure()
     drawing.png(figure)
     assert all(t.get_fontsize() >= 9 for t in figure.findobj(Text) if t.get_text())
 
@@ -194,7 +197,7 @@ RETURNS = "    return output, p_attn\n"
 )
 def test_what_cannot_be_compared_is_said(returned: str, told: str):
     text = solution(ATTENTION, (RETURNS, f"    return {returned}\n"))
-    figure = pictures.draw(demo_of(ATTENTION), ATTENTION, code(text), "en")
+    figure = picture(ATTENTION, text).figure()
     assert told in "\n".join(words(figure))
     assert drawing.png(figure).startswith(b"\x89PNG")
 
@@ -230,10 +233,8 @@ def test_without_matplotlib_a_line_says_what_to_install(monkeypatch, capsys):
     assert "[plots]" in capsys.readouterr().out
 
 
-def test_outside_a_notebook_only_the_file_is_written(tmp_path: Path, capsys):
-    path = tmp_path / "attention.png"
-    pictures.show(demo_of(ATTENTION), ATTENTION, code(solution(ATTENTION)), "en", path)
-    assert path.read_bytes().startswith(b"\x89PNG")
+def test_outside_a_notebook_nothing_is_shown(capsys):
+    pictures.show(demo_of(ATTENTION), ATTENTION, code(solution(ATTENTION)), "en")
     assert capsys.readouterr() == ("", "")
 
 

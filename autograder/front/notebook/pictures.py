@@ -7,7 +7,6 @@ import html
 import importlib
 import math
 from dataclasses import dataclass, replace
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -38,12 +37,59 @@ class Pair:
     reference: Tensor
 
 
-def show(
-    demo: ModuleType, step: Step, mine: ModuleType, lang: str, path: Path | None = None
-) -> None:
-    """Show in a notebook what the code of a step makes, beside what the reference makes.
+@dataclass(frozen=True)
+class Picture:
+    """What the code of a step makes, beside what the reference makes: drawn, and in words."""
 
-    Where there is nothing to draw, a line says why. Outside IPython nothing is shown.
+    pairs: list[Pair]
+    demo: ModuleType
+    lang: str
+
+    def figure(self) -> Any:
+        """A matplotlib `Figure`; in English where no font can write Korean.
+
+        Raises:
+            Trouble: matplotlib is not installed.
+        """
+        spoken = self.lang if self.lang != "ko" or drawing.writes_korean() else "en"
+        return drawing.figure(_rows(self.pairs, self.demo, spoken))
+
+    def words(self) -> str:
+        """The same for who cannot see it, a line for each row."""
+        lines = []
+        for row in _rows(self.pairs, self.demo, self.lang):
+            notes = "; ".join(f"{panel.title}: {panel.note}" for panel in row.panels if panel.note)
+            lines.append(say("picture.told", self.lang, caption=row.caption, notes=notes))
+        return "\n".join(lines)
+
+
+def show(demo: ModuleType, step: Step, mine: ModuleType, lang: str) -> None:
+    """Show in a notebook what `picture` finds; where there is nothing to draw, a line says why.
+
+    Outside IPython nothing is shown.
+
+    Args:
+        demo, step, mine, lang: see `picture`.
+    """
+    try:
+        found = picture(demo, step, mine, lang)
+        figure = found.figure()
+    except Trouble as trouble:
+        print(complaint(trouble, lang))
+        return
+    if shell() is not None:
+        from IPython.display import display
+
+        words = found.words()
+        png = base64.b64encode(drawing.png(figure)).decode("ascii")
+        # As HTML, since JupyterLab gives a bare PNG no words for who cannot see it.
+        told = f'alt="{html.escape(words)}" width="{drawing.width(figure)}"'
+        image = f'<img src="data:image/png;base64,{png}" {told}>'
+        display({"text/html": image, "text/plain": words}, raw=True)
+
+
+def picture(demo: ModuleType, step: Step, mine: ModuleType, lang: str) -> Picture:
+    """Run the code of a step, and the reference's, on what the demo has to look at.
 
     Args:
         demo: the step's demo; its `picture(step)` returns tensors by the names of their captions,
@@ -52,49 +98,11 @@ def show(
         step: the step.
         mine: the learner's code, live.
         lang: "en" or "ko".
-        path: write the picture to this PNG file, too.
-    """
-    try:
-        pairs = _seen(demo, step, mine)
-        whole = _drawn(pairs, demo, lang)
-    except Trouble as trouble:
-        print(complaint(trouble, lang))
-        return
-    data = drawing.png(whole)
-    if path is not None:
-        path.write_bytes(data)
-    if shell() is not None:
-        from IPython.display import display
-
-        words = _words(_rows(pairs, demo, lang), lang)
-        png = base64.b64encode(data).decode("ascii")
-        # As HTML, since JupyterLab gives a bare PNG no words for who cannot see it.
-        told = f'alt="{html.escape(words)}" width="{drawing.width(whole)}"'
-        image = f'<img src="data:image/png;base64,{png}" {told}>'
-        display({"text/html": image, "text/plain": words}, raw=True)
-
-
-def draw(demo: ModuleType, step: Step, mine: ModuleType, lang: str) -> Any:
-    """The same as a matplotlib `Figure`; in English where no font can write Korean.
 
     Raises:
-        Trouble: the learner's code is not written or stops, or matplotlib is not installed.
+        Trouble: the learner's code is not written, or stops.
     """
-    return _drawn(_seen(demo, step, mine), demo, lang)
-
-
-def described(demo: ModuleType, step: Step, mine: ModuleType, lang: str) -> str:
-    """The same in words, a line for each row of pictures.
-
-    Raises:
-        Trouble: the learner's code is not written or stops.
-    """
-    return _words(_rows(_seen(demo, step, mine), demo, lang), lang)
-
-
-def _drawn(pairs: list[Pair], demo: ModuleType, lang: str) -> Any:
-    spoken = lang if lang != "ko" or drawing.writes_korean() else "en"
-    return drawing.figure(_rows(pairs, demo, spoken))
+    return Picture(_seen(demo, step, mine), demo, lang)
 
 
 def _seen(demo: ModuleType, step: Step, mine: ModuleType) -> list[Pair]:
@@ -189,12 +197,3 @@ def _shapes(pair: Pair, lang: str, key: str) -> str:
     assert isinstance(pair.mine, Tensor)
     shapes = {"mine": pair.mine.shape, "reference": pair.reference.shape}
     return say(key, lang, **{name: str(tuple(shape)) for name, shape in shapes.items()})
-
-
-def _words(rows: list[Row], lang: str) -> str:
-    """The picture told to who cannot see it, a line for each row."""
-    lines = []
-    for row in rows:
-        notes = [f"{panel.title}: {panel.note}" for panel in row.panels if panel.note]
-        lines.append(say("picture.told", lang, caption=row.caption, notes="; ".join(notes)))
-    return "\n".join(lines)
