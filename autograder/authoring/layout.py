@@ -87,7 +87,7 @@ def _files_of(step: Step) -> set[str]:
         *(f"{exercise}/{name}" for name in ("README.md", "README.ko.md", "demo.py")),
         f"{exercise}/{step.slug}.py",
         f"{exercise}/test_{step.slug}.py",
-        *(f"{exercise}/{notebooks.name_of(step, lang)}" for lang in notebooks.SUFFIXES),
+        *(f"{exercise}/{notebooks.name_of(step, lang)}" for lang in notebooks.BY_LANGUAGE),
         f"autograder/steps/{step.slug}.py",
         f"autograder/steps/{step.slug}.toml",
     }

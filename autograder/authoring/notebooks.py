@@ -21,7 +21,7 @@ from autograder.authoring.pieces import pieces_of
 from autograder.core.cells import NoNotebook, code_cells, plain
 from autograder.core.step import Step, Words, kit_file
 
-SUFFIXES = {"en": "", "ko": ".ko"}  # of the names of lesson and notebook, by language
+BY_LANGUAGE = {"en": "", "ko": ".ko"}  # what stands in the names of lesson and notebook
 
 _METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
@@ -43,13 +43,13 @@ def notebook_of(step: Step, lang: str, *, solved: bool = False) -> str:
     Raises:
         ValueError: the answer's marks are misplaced.
     """
-    lesson = _read(kit_file("exercises", step.name, f"README{SUFFIXES[lang]}.md"))
+    lesson = _read(kit_file("exercises", step.name, f"README{BY_LANGUAGE[lang]}.md"))
     return _composed(step, lang, lesson, answer_in(step.solution, lang), solved)
 
 
 def name_of(step: Step, lang: str) -> str:
     """What the notebook's file is called: step04.ipynb, step04.ko.ipynb."""
-    return f"{step.name}{SUFFIXES[lang]}.ipynb"
+    return f"{step.name}{BY_LANGUAGE[lang]}.ipynb"
 
 
 def stale(root: Path, steps: Sequence[Step]) -> list[Path]:
@@ -96,7 +96,7 @@ def _notebooks(root: Path, steps: Sequence[Step]) -> Iterator[tuple[Path, str, s
     for step in steps:
         folder = root / "exercises" / step.name
         answer = root / "solutions" / step.name / f"{step.slug}.py"
-        for lang, suffix in SUFFIXES.items():
+        for lang, suffix in BY_LANGUAGE.items():
             lesson = folder / f"README{suffix}.md"
             if answer.is_file() and lesson.is_file():
                 source = answer_in(answer, lang)
@@ -142,7 +142,7 @@ def _composed(step: Step, lang: str, lesson: str, answer: str, solved: bool) -> 
 
 def _sections(step: Step, lang: str, lesson: str, linked: bool) -> tuple[list[str], list[str]]:
     """The lesson's sections that come before the code, and those that come after the checks."""
-    for name, suffix in SUFFIXES.items():
+    for name, suffix in BY_LANGUAGE.items():
         target = f"README{suffix}.md"
         if linked:
             lesson = lesson.replace(f"]({target})", f"]({name_of(step, name)})")

@@ -21,7 +21,7 @@ from autograder.core.speech import LANGUAGES
 from autograder.core.step import Step, find_step, kit_file
 from autograder.core.verdict import Finding
 
-SUFFIXES = (".py", ".ipynb")
+KINDS = (".py", ".ipynb")
 LARGEST = {".py": 2 * 2**20, ".ipynb": 20 * 2**20}
 _TO_WRITE = re.compile(r"(\s*# YOUR CODE HERE)?\s*raise NotImplementedError\([^)]*\)")
 _OTHERS = ("__MACOSX", "__pycache__")  # folders that packing and running leave behind
@@ -105,7 +105,7 @@ def _found(place: int, name: str, step: Step, depth: int = 2) -> tuple[str, byte
     with _opened(name, place) as folder:
         inside = sorted(n for n in os.listdir(folder) if _counts(n))
         folders = [n for n in inside if _is_folder(folder, n)]
-        files = _chosen([n for n in inside if n.endswith(SUFFIXES) and n not in folders], step)
+        files = _chosen([n for n in inside if n.endswith(KINDS) and n not in folders], step)
         if files:
             return _written(folder, files, step)
         folders = [step.name] if step.name in folders else folders
@@ -123,7 +123,7 @@ def _chosen(files: list[str], step: Step) -> list[str]:
     everything, the only other one.
     """
     stems = (step.slug, step.name, f"{step.name}.ko", "transformer")
-    named = [stem + suffix for stem in stems for suffix in SUFFIXES if stem + suffix in files]
+    named = [stem + suffix for stem in stems for suffix in KINDS if stem + suffix in files]
     if len(files) > 1 and not named:
         raise Refused("several", files=files[:5])
     others = [file for file in files if file not in named]
@@ -179,7 +179,7 @@ def _content(place: int, name: str) -> bytes:
     if not stat.S_ISREG(kind):
         raise Refused("no_file")
     suffix = os.path.splitext(name)[1]
-    if suffix not in SUFFIXES:
+    if suffix not in KINDS:
         raise Refused("kind")
     # Whatever has been put in its place meanwhile is not followed, and not waited for.
     file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=place)

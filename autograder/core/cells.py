@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from types import CodeType, ModuleType
 from typing import Any
 
-SUFFIX = ".ipynb"
+NOTEBOOK = ".ipynb"
 
 _PYTHON = ("%%time", "%%capture", "%%prun")  # what follows them in the cell is run as it stands
 _MAGIC = re.compile(r"(\s*)(?:[%!?].*|[\w.]+\?{1,2}\s*)")

@@ -12,7 +12,7 @@ from typing import Any
 
 from torch import Tensor
 
-from autograder.core.cells import SUFFIX, Failure, cell_of, run_cells
+from autograder.core.cells import NOTEBOOK, Failure, cell_of, run_cells
 from autograder.core.compare import kind_of
 from autograder.core.observation import Raised, see
 from autograder.core.source import Source
@@ -114,7 +114,7 @@ def load(source: Source, name: str, allowed: Sequence[str] = ()) -> Subject:
     folder = str(Path(source.filename).parent)
     if folder not in sys.path:
         sys.path.append(folder)  # last: a helper file is found, a standard module is never shadowed
-    if source.filename.endswith(SUFFIX):
+    if source.filename.endswith(NOTEBOOK):
         failures = run_cells(source.text, source.filename, module)
         return Subject(module.__dict__, source.filename, allowed, failures)
     lines = source.text.splitlines(keepends=True)

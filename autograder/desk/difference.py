@@ -7,7 +7,7 @@ import difflib
 from autograder.authoring.docstrings import answer_in, language_of
 from autograder.authoring.pieces import pieces_of
 from autograder.authoring.stubs import BEGIN, END
-from autograder.core.cells import SUFFIX as NOTEBOOK
+from autograder.core.cells import NOTEBOOK
 from autograder.core.step import Step
 
 

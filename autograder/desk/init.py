@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from autograder.authoring.notebooks import SUFFIXES, name_of, notebook_of
+from autograder.authoring.notebooks import BY_LANGUAGE, name_of, notebook_of
 from autograder.core.step import Step, all_steps
 from autograder.core.trouble import Trouble
 from autograder.desk.workspace import Workspace, companions, stub
@@ -51,7 +51,7 @@ def init(folder: Path, lang: str = "en") -> tuple[Step, ...]:
         for step in all_steps():
             file = Workspace(folder).file(step)
             _write(file, stub(step, lang))
-            for each in SUFFIXES:
+            for each in BY_LANGUAGE:
                 _write(file.with_name(name_of(step, each)), notebook_of(step, each))
             for companion in companions(step):
                 _write(file.with_name(companion.name), companion.read_text(encoding="utf-8"))

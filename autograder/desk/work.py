@@ -7,7 +7,7 @@ from pathlib import Path
 
 from autograder.authoring import notebooks, stubs
 from autograder.authoring.notebooks import name_of, notebook_of
-from autograder.core.cells import SUFFIX as NOTEBOOK
+from autograder.core.cells import NOTEBOOK
 from autograder.core.speech import LANGUAGES
 from autograder.core.step import Step
 from autograder.core.trouble import Trouble

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from autograder.authoring.docstrings import answer_in
 from autograder.authoring.stubs import stub_of
-from autograder.core.cells import SUFFIX
+from autograder.core.cells import NOTEBOOK
 from autograder.core.step import Step, kit_file
 from autograder.core.trouble import Trouble
 from autograder.desk.notebook import code_in
@@ -71,7 +71,7 @@ def read(path: Path) -> str:
         Trouble: there is no such file, or it is no text.
     """
     try:
-        if path.suffix == SUFFIX:
+        if path.suffix == NOTEBOOK:
             return code_in(path.read_text(encoding="utf-8-sig"))
         return decode_source(path.read_bytes())
     except FileNotFoundError:

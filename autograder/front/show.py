@@ -9,7 +9,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Literal
 
-from autograder.core.cells import SUFFIX as NOTEBOOK
+from autograder.core.cells import NOTEBOOK
 from autograder.core.step import Check, Step, all_steps
 from autograder.core.verdict import CheckVerdict, Verdict
 from autograder.front.wording import escape, escape_lines, say, tell

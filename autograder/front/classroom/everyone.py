@@ -31,7 +31,7 @@ class Written:
 
 
 def grade_everyone(
-    asked: Assignment,
+    assignment: Assignment,
     students: Sequence[str],
     *,
     tier: Tier,
@@ -45,7 +45,7 @@ def grade_everyone(
     given stay, late penalties are the course's, and Formgrader finds all that it looks for.
 
     Args:
-        asked: the assignment.
+        assignment: what they have handed in for.
         students: see `Assignment.students`.
         tier, jobs, started: see `grade_all`.
         seed: what sizes, inputs and weights are drawn from.
@@ -54,27 +54,27 @@ def grade_everyone(
 
     def todo() -> Iterator[Submission]:
         for student in students:
-            submission = read_from(asked.submitted(student), student, asked.step)
-            if asked.is_graded(student, submission):
+            submission = read_from(assignment.submitted(student), student, assignment.step)
+            if assignment.is_graded(student, submission):
                 present.append(student)
             else:
                 yield submission
 
-    everyone = grade_all(asked.step, todo(), seed=seed, tier=tier, jobs=jobs, started=started)
+    everyone = grade_all(assignment.step, todo(), seed=seed, tier=tier, jobs=jobs, started=started)
     with closing(everyone) as verdicts:
         for graded in verdicts:
-            yield _write(asked, graded, tier)
+            yield _write(assignment, graded, tier)
             yield from (Written(present.pop()) for _ in list(present))
     yield from map(Written, present)
 
 
-def _write(asked: Assignment, graded: Graded, tier: Tier) -> Written:
+def _write(assignment: Assignment, graded: Graded, tier: Tier) -> Written:
     student = graded.submission.name
     with alone():
-        if asked.is_graded(student, graded.submission):  # another grader was quicker
+        if assignment.is_graded(student, graded.submission):  # another grader was quicker
             return Written(student)
-        asked.course.student_id = student
-        converter = Known(Ready(graded, tier), asked)
+        assignment.course.student_id = student
+        converter = Known(Ready(graded, tier), assignment)
         try:
             converter.start()
         except NbGraderException as e:
@@ -99,16 +99,16 @@ class Ready:
 class Known(Autograde):
     """nbgrader's own converter, on one student's submission whose verdict is known."""
 
-    def __init__(self, grading: Ready, asked: Assignment) -> None:
-        super().__init__(coursedir=asked.course, parent=asked.app)
-        self.grading, self.asked = grading, asked
+    def __init__(self, grading: Ready, assignment: Assignment) -> None:
+        super().__init__(coursedir=assignment.course, parent=assignment.app)
+        self.grading, self.assignment = grading, assignment
         self.force = True
         self.permissions = 644  # an nbgrader that waits for its turn is to write there, too
 
     def init_notebooks(self) -> None:
         """What is to be converted: the notebook, whether it is there or not."""
-        folder = self.asked.submitted(self.grading.known.submission.name)
-        self.assignments = {str(folder): [str(folder / f"{self.asked.step.name}.ipynb")]}
+        folder = self.assignment.submitted(self.grading.known.submission.name)
+        self.assignments = {str(folder): [str(folder / f"{self.assignment.step.name}.ipynb")]}
 
     def convert_single_notebook(self, notebook_filename: str) -> None:
         """As nbgrader does it, but in one go: what was cleaned is not written and read again."""

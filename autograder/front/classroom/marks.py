@@ -42,21 +42,21 @@ def lines_of(course: Path, steps: Sequence[Step] = ()) -> list[dict[str, Any]]:
     return found
 
 
-def _lines(asked: Assignment) -> Iterator[dict[str, Any]]:
-    enrolled = {student.id for student in asked.gradebook.students}
-    handed_in = set(asked.students())
+def _lines(assignment: Assignment) -> Iterator[dict[str, Any]]:
+    enrolled = {student.id for student in assignment.gradebook.students}
+    handed_in = set(assignment.students())
     for student in sorted(enrolled | handed_in):
-        line = asked.line(student)
+        line = assignment.line(student)
         if line:
-            yield {**line, **_score(asked, student)}
+            yield {**line, **_score(assignment, student)}
         else:
             why = "ungraded" if student in handed_in else "missing"
-            yield {"submission": student, "step": asked.step.name, why: True}
+            yield {"submission": student, "step": assignment.step.name, why: True}
 
 
-def _score(asked: Assignment, student: str) -> dict[str, float]:
+def _score(assignment: Assignment, student: str) -> dict[str, float]:
     try:
-        known = asked.gradebook.find_submission(asked.step.name, student)
+        known = assignment.gradebook.find_submission(assignment.step.name, student)
     except MissingEntry:
         return {}
     # As `nbgrader export` counts it.

@@ -11,7 +11,7 @@ import typer
 from autograder.core.step import Step, all_steps
 from autograder.core.step import find_step as step_called
 from autograder.desk import marking
-from autograder.desk.reset import reset as write_stub
+from autograder.desk.reset import reset as begin_anew
 from autograder.desk.work import names_of, work_in
 from autograder.desk.workspace import read, workspace
 from autograder.front.commands.shared import (
@@ -100,7 +100,7 @@ def reset(step: StepName, lang: Lang = None) -> int:
     speech = language(lang)
     found = find_step(step)
     place = workspace()
-    file, backup = write_stub(found, place, speech)
+    file, backup = begin_anew(found, place, speech)
     if backup:
         print(say("reset.kept", speech, path=near(backup)))
     print(say("made.wrote", speech, path=near(file)))
