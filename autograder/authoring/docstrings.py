@@ -12,7 +12,7 @@ from textwrap import indent
 from autograder.core.speech import LANGUAGES, Language
 from autograder.core.step import Step
 
-_LINE = 100
+LINE_LENGTH = 100  # of all Python that the kit writes
 
 MODULE = "module"  # the name of what belongs to the whole text
 
@@ -89,7 +89,7 @@ def _quoted(text: str, margin: str) -> str:
     quotes = 'r"""' if "\\" in text else '"""'
     first, *more = text.splitlines()
     alone = not more and not first.endswith(('"', "\\"))
-    if alone and len(f'{margin}{quotes}{first}"""') <= _LINE:
+    if alone and len(f'{margin}{quotes}{first}"""') <= LINE_LENGTH:
         return f'{margin}{quotes}{first}"""\n'
     rest = indent("\n".join(more) + "\n", margin) if more else ""
     return f'{margin}{quotes}{first}\n{rest}{margin}"""\n'

@@ -90,8 +90,7 @@ def _fault_of_docstring(english: str, korean: str) -> str:
         return "other_arguments"
     if Counter(_CODE.findall(english)) != Counter(_CODE.findall(korean)):
         return "other_code"
-    told = len(_WORD.findall(english)) >= 3
-    return "not_korean" if told and not _HANGUL.search(korean) else ""
+    return _left_in_english(english, korean)
 
 
 def fault_of(words: object) -> str:
@@ -103,7 +102,11 @@ def fault_of(words: object) -> str:
     english, korean = (words[language] for language in LANGUAGES)
     if _holes(english) != _holes(korean):
         return "other_holes"
-    # A formula alone is the same in all languages.
+    return _left_in_english(english, korean)
+
+
+def _left_in_english(english: str, korean: str) -> str:
+    """`not_korean` if the Korean has no Korean; a formula alone is the same in all languages."""
     told = len(_WORD.findall(re.sub(r"\{.*?\}", "", english))) >= 3
     return "not_korean" if told and not _HANGUL.search(korean) else ""
 

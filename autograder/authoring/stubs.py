@@ -11,12 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.authoring.docstrings import answer_in
+from autograder.authoring.docstrings import LINE_LENGTH, answer_in
 from autograder.core.speech import LANGUAGES
 
 BEGIN = "### BEGIN SOLUTION"
 END = "### END SOLUTION"
-LINE_LENGTH = 100
 # What a stub says, by the name of what is to be written.
 UNWRITTEN = re.compile(r"step \d+: (\S+) is not implemented yet")
 

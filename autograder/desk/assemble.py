@@ -8,13 +8,12 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from autograder.authoring.docstrings import LINE_LENGTH
 from autograder.core.given import REFERENCE
 from autograder.core.step import Step
 from autograder.core.trouble import Trouble
 from autograder.desk.editing import CannotRename, bound_names, cut, mentioned, rename
 from autograder.desk.imports import merged
-
-_WIDTH = 100
 
 HEAD = '"""The Transformer'  # how a file begins that was put together
 
@@ -73,7 +72,7 @@ def _titled(step: Step, body: str, lang: str, titled: set[str]) -> str:
         return body
     titled.add(step.name)
     rule = f"# ---- step {step.number:02d}: {step.title[lang]} "
-    return f"{rule.ljust(_WIDTH, '-')}\n\n\n{body}"
+    return f"{rule.ljust(LINE_LENGTH, '-')}\n\n\n{body}"
 
 
 def _add(part: Part, whole: Whole) -> None:

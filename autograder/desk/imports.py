@@ -7,7 +7,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterable
 
-_WIDTH = 100
+from autograder.authoring.docstrings import LINE_LENGTH
 
 
 def merged(imports: Iterable[ast.Import | ast.ImportFrom]) -> list[str]:
@@ -32,6 +32,6 @@ def merged(imports: Iterable[ast.Import | ast.ImportFrom]) -> list[str]:
 
 def _from(source: str, names: list[str]) -> str:
     line = f"from {source} import {', '.join(names)}"
-    if len(line) <= _WIDTH:
+    if len(line) <= LINE_LENGTH:
         return line
     return f"from {source} import (\n" + "".join(f"    {name},\n" for name in names) + ")"
