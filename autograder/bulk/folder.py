@@ -41,6 +41,7 @@ def grade_folder(
     *,
     step: Step,
     seed: int,
+    only_seed: bool,
     tier: Tier,
     jobs: int,
     lang: str,
@@ -49,13 +50,14 @@ def grade_folder(
     """Grade the submissions of these names; one value for each once its line is on the disk.
 
     It is None where the line was there already, made from the same submission, step, version of the
-    kit, seed and language.
+    kit and language.
 
     Args:
         folder, names: see `submissions.names_in`.
         results: where lines are looked up and added.
         tell: a verdict as a line holds it, in `lang`.
         step, seed, tier, jobs, started: see `grade_all`.
+        only_seed: a line that was made from another seed is not good enough.
         lang: of the texts in the lines.
     """
     prints: dict[str, str] = {}
@@ -64,11 +66,12 @@ def grade_folder(
     def todo() -> Iterator[Submission]:
         for name in names:
             submission = read(folder, name, step)
-            made_from = fingerprint(submission, step, seed, lang)
-            if results.has(name, made_from):
+            line = None if only_seed else results.line(name)
+            drawn = line["seed"] if line else seed
+            if results.has(name, fingerprint(submission, step, drawn, lang)):
                 present.append(None)
             else:
-                prints[name] = made_from
+                prints[name] = fingerprint(submission, step, seed, lang)
                 yield submission
 
     all_of_them = grade_all(step, todo(), seed=seed, tier=tier, jobs=jobs, started=started)

@@ -45,9 +45,6 @@ class Results:
     While grading goes on, lines are only added; the newest about a submission counts. `finish` puts
     them in order. What a killed run has left half written is dropped when the file is opened.
 
-    Attributes:
-        seed: the newest line's; None where there is no line.
-
     Raises:
         Busy: another process has it open.
         Foreign: it holds something else.
@@ -56,7 +53,6 @@ class Results:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.seed: int | None = None
         self._places: dict[str, _Place] = {}
         self._file = self._locked()
         try:
@@ -147,7 +143,6 @@ class Results:
 
     def _note(self, line: Mapping[str, Any], start: int, length: int) -> None:
         self._places[line["submission"]] = _Place(start, length, line["fingerprint"])
-        self.seed = line["seed"]
 
     def _read(self, place: _Place) -> bytes:
         return os.pread(self._file.fileno(), place.length, place.start)

@@ -27,7 +27,6 @@ from autograder.front.classroom.calls import call_in
 from autograder.front.classroom.execute import KitExecute
 from autograder.front.classroom.gradebook import opened, patient, programs_found
 from autograder.front.classroom.record import recorded
-from autograder.front.classroom.seed import seed_of
 
 
 @dataclass(frozen=True)
@@ -50,10 +49,6 @@ class Assignment:
     def course(self) -> Any:
         """nbgrader's `CourseDirectory`."""
         return self.app.coursedir
-
-    def seed(self) -> int:
-        """What is drawn in this course is drawn from it."""
-        return seed_of(Path(self.course.root))
 
     def check_walls(self) -> None:
         """Go on only where nbgrader runs no code of students' itself.

@@ -20,7 +20,6 @@ from autograder.front.classroom import outputs
 from autograder.front.classroom.calls import CheckCall, call_in
 from autograder.front.classroom.graders import graders
 from autograder.front.classroom.record import forget, record
-from autograder.front.classroom.seed import seed_of
 from autograder.front.troubles import complaint
 from autograder.front.wording import say
 
@@ -55,9 +54,7 @@ class KitExecute(NbGraderPreprocessor):
         converter = self._converter()
         course = converter.coursedir
         place = _folder(course, course.submitted_directory, where)
-        grading = getattr(converter, "grading", None) or graders(
-            seed_of(Path(course.root)), self.without_isolation
-        )
+        grading = getattr(converter, "grading", None) or graders(self.without_isolation)
         verdicts: dict[str, Verdict] = {}
         for cell in nb.cells:
             if cell.cell_type != "code":

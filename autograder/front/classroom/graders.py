@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import secrets
 import threading
 from functools import cache
 from pathlib import Path
@@ -22,14 +23,15 @@ _IDLE_SECONDS = 60.0  # a server that shows Formgrader lives on when all is grad
 class Graders:
     """Verdicts on submissions, for whichever step is asked; one at a time.
 
+    Numbers are drawn anew with each worker: code that has run can tell its author what it saw.
+
     Args:
         tier: the walls around learners' code.
-        seed: what sizes, inputs and weights are drawn from.
         idle: seconds after which a worker that nobody needs is ended.
     """
 
-    def __init__(self, tier: Tier, seed: int, idle: float = _IDLE_SECONDS) -> None:
-        self.tier, self.seed, self.idle = tier, seed, idle
+    def __init__(self, tier: Tier, idle: float = _IDLE_SECONDS) -> None:
+        self.tier, self.idle = tier, idle
         self._graders: dict[str, Grader] = {}
         self._turn = threading.Lock()
         self._timer: threading.Timer | None = None
@@ -64,12 +66,12 @@ class Graders:
             self._graders.clear()
 
     def _grader(self, step: Step) -> Grader:
-        return Grader(step, self.seed, lambda task: Waiting(task, self.tier))
+        return Grader(step, secrets.randbelow(2**31), lambda task: Waiting(task, self.tier))
 
 
 @cache
-def graders(seed: int, without_isolation: bool) -> Graders:
-    """Those of this process that draw from that seed.
+def graders(without_isolation: bool) -> Graders:
+    """Those of this process.
 
     Raises:
         Trouble: nothing here keeps strangers' code away, and that was not said to be all right.
@@ -77,4 +79,4 @@ def graders(seed: int, without_isolation: bool) -> Graders:
     tier = best()
     if not tier.number and not without_isolation:
         raise Trouble("course_not_isolated")
-    return Graders(tier, seed)
+    return Graders(tier)

@@ -33,7 +33,7 @@ def in_folder(asked: Asked, name: str, out: Path | None, seed: int | None) -> in
         if not out.is_file():
             raise Trouble("no_file", path=out)
         with opened(out) as results:
-            line, seed = results.line(found), drawn(seed, results.seed)
+            line = results.line(found)
     submission = read(asked.folder, found, asked.step)
     return _again(asked, submission, seed, "--folder", line, out)
 
@@ -48,8 +48,6 @@ def in_course(asked: Asked, name: str, seed: int | None) -> int:
             raise Trouble("grading_no_submission", name=name, path=asked.folder)
         line = found.line(name)
         submission = read_from(found.submitted(name), name, asked.step)
-        if seed is None:
-            seed = line["seed"] if line else found.seed()
     return _again(asked, submission, seed, "--course", line, asked.folder)
 
 
@@ -67,7 +65,7 @@ def _again(
     from autograder.bulk.coordinator import grade_all
     from autograder.front.show import block
 
-    seed = drawn(seed, None)
+    seed = drawn(seed, line["seed"] if line else None)
     asked.say_tier()
     (graded,) = grade_all(asked.step, [submission], seed=seed, tier=asked.tier, jobs=1)
     words = ["autograder", "grade", str(asked.step.number), place, str(asked.folder)]

@@ -125,8 +125,7 @@ def _all(asked: Asked, out: Path | None, seed: int | None) -> int:
     except OSError as e:
         raise Trouble("unreadable", path=asked.folder, reason=e.strerror or "?") from None
     with opened(out) as results:
-        seed = drawn(seed, results.seed)
-        asked.say("plan", step=asked.step.name, count=len(names), seed=seed)
+        asked.say("plan", step=asked.step.name, count=len(names))
         asked.say_tier()
         anew = _grade(asked, names, results, seed) if names else 0
         results.finish(names)
@@ -134,7 +133,7 @@ def _all(asked: Asked, out: Path | None, seed: int | None) -> int:
     return PASSED
 
 
-def _grade(asked: Asked, names: list[str], results: Results, seed: int) -> int:
+def _grade(asked: Asked, names: list[str], results: Results, seed: int | None) -> int:
     """How many were graded now."""
     from autograder.bulk.waiting import Waiting
     from autograder.core import engine
@@ -153,7 +152,8 @@ def _grade(asked: Asked, names: list[str], results: Results, seed: int) -> int:
         results,
         lambda graded: as_object(graded.verdict, asked.step, asked.lang),
         step=asked.step,
-        seed=seed,
+        seed=drawn(seed, None),
+        only_seed=seed is not None,
         tier=asked.tier,
         jobs=asked.jobs,
         lang=asked.lang,
@@ -192,7 +192,7 @@ def _course(asked: Asked, seed: int | None) -> int:
             students,
             tier=asked.tier,
             jobs=asked.jobs,
-            seed=found.seed() if seed is None else seed,
+            seed=drawn(seed, None),
             started=started,
         )
         anew, faults = 0, []
