@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
-from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -14,6 +12,7 @@ from autograder.core.draw import Draw
 from autograder.core.observation import Value, see
 from autograder.core.probing import attempt
 from autograder.core.subject import Subject
+from autograder.toys.copies import drawing, length_of, made, takes, whole
 from autograder.toys.session import Training
 from autograder.toys.training import PAD, Saying, sentences, weights
 
@@ -22,14 +21,14 @@ _COUNTS = ("step", "accum_step", "samples", "tokens")
 
 def data(subject: Subject, draw: Draw) -> dict[str, Value]:
     """Copy data of drawn sizes: what the ids are, and whether they come from the generator."""
-    vocab, rows, length = draw.pick("V", (6, 7)), draw.pick("rows", (23, 27)), _length(draw)
+    vocab, rows, length = draw.pick("V", (6, 7)), draw.pick("rows", (23, 27)), length_of(draw)
     count = draw.pick("count", (3, 4))
-    batches = _made(subject, draw, (vocab, rows, count), length)
-    usual = _made(subject, draw, (vocab, rows, 1))
+    batches = made(subject, draw, (vocab, rows, count), length)
+    usual = made(subject, draw, (vocab, rows, 1))
     if not batches:
         return {"count": 0}
-    wholes = [_whole(b) for b in batches]
-    asked = length if _takes(subject.data_gen, "length") else 10
+    wholes = [whole(b) for b in batches]
+    asked = length if takes(subject.data_gen, "length") else 10
     ids = torch.cat([b.src for b in batches])
     return {
         "count": len(batches),
@@ -44,19 +43,19 @@ def data(subject: Subject, draw: Draw) -> dict[str, Value]:
         "hidden": sorted({i for b in batches for i in b.src[b.src_mask[:, 0] == 0].tolist()}),
         "counted": all(float(b.ntokens) == rows * (asked - 1) for b in batches),
         "rows_differ": len({tuple(row) for row in ids.tolist()}) > len(ids) // 2,
-        **_drawing(subject, draw, (vocab, rows, count), length),
+        **drawing(subject, draw, (vocab, rows, count), length),
     }
 
 
 def arguments(subject: Subject, draw: Draw) -> dict[str, Value]:
     """Whether data_gen takes a length and a generator, and keeps source and target apart."""
-    batch = _made(subject, draw, (7, 5, 1), 8)[0]
-    before = _whole(batch).clone()
+    batch = made(subject, draw, (7, 5, 1), 8)[0]
+    before = whole(batch).clone()
     batch.src.fill_(9)
     return {
-        "takes_length": _takes(subject.data_gen, "length"),
-        "takes_generator": _takes(subject.data_gen, "generator"),
-        "independent": torch.equal(_whole(batch), before),
+        "takes_length": takes(subject.data_gen, "length"),
+        "takes_generator": takes(subject.data_gen, "generator"),
+        "independent": torch.equal(whole(batch), before),
     }
 
 
@@ -251,47 +250,3 @@ def _counts(state: Any) -> dict[str, Any]:
 
 def _number(value: Any) -> int | float:
     return int(value) if float(value).is_integer() else float(value)
-
-
-def _length(draw: Draw) -> int:
-    return draw.pick("length", (7, 8, 9))
-
-
-def _made(
-    subject: Subject, draw: Draw, sizes: Sequence[int], length: int | None = None, seed: int = 0
-) -> list[Any]:
-    """Batches of copy data, of that length and from that seed where data_gen takes them."""
-    options: dict[str, Any] = {}
-    if length is not None and _takes(subject.data_gen, "length"):
-        options["length"] = length
-    if _takes(subject.data_gen, "generator"):
-        numbers = int(draw.permutation("seed", 1000)[seed])
-        options["generator"] = torch.Generator().manual_seed(numbers)
-    return list(subject.data_gen(*sizes, **options))
-
-
-def _drawing(subject: Subject, draw: Draw, sizes: Sequence[int], length: int) -> dict[str, Value]:
-    """Whether one seed gives the same data twice, and another one other data.
-
-    It is granted where data_gen takes no generator.
-    """
-    if not _takes(subject.data_gen, "generator"):
-        return {"repeats": True, "varies": True}
-    one, two, other = (
-        torch.cat([b.src for b in _made(subject, draw, sizes, length, seed)]) for seed in (1, 1, 2)
-    )
-    return {"repeats": torch.equal(one, two), "varies": not torch.equal(one, other)}
-
-
-def _takes(function: Any, name: str) -> bool:
-    """Whether a function has an argument of that name."""
-    try:
-        found = inspect.signature(function).parameters
-    except (TypeError, ValueError):
-        return True
-    return name in found or any(p.kind is p.VAR_KEYWORD for p in found.values())
-
-
-def _whole(batch: Any) -> Tensor:
-    """(B, T): the target that a batch was made of."""
-    return torch.cat([batch.tgt, batch.tgt_y[:, -1:]], dim=1)

@@ -277,6 +277,16 @@ PLANTED: dict[str, list[tuple[str, str]]] = {
     "copy-padding-among-ids": [("torch.randint(1, V", "torch.randint(0, V")],
     "copy-padding-default": [("ids.clone().detach(), 0)", "ids.clone().detach())")],
     "copy-generator-ignored": [(", generator=generator", "")],
+    "copy-generator-rewound": [
+        (
+            "    for _ in range(nbatches):\n        ids",
+            "    _ = generator and generator.manual_seed(generator.initial_seed())\n"
+            "    for _ in range(nbatches):\n        ids",
+        )
+    ],
+    "copy-same-by-default": [
+        ("generator=generator", "generator=generator or torch.Generator().manual_seed(7)"),
+    ],
     "loss-not-divided": [("(rows, words) / norm", "(rows, words)"), (".data * norm", ".data")],
     "loss-total-divided": [(".data * norm", ".data")],
     "loss-keeps-graph": [("sloss.data * norm", "sloss * norm")],
