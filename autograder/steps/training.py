@@ -13,9 +13,10 @@ import torch
 from torch import Tensor
 
 from autograder.core.draw import Draw
-from autograder.core.observation import Odd, Value, see
+from autograder.core.observation import Odd, Value
 from autograder.core.probing import attempt
 from autograder.core.subject import Subject
+from autograder.toys.checkpoints import content, state, writes_over
 from autograder.toys.entries import both, count, losses, numbers
 from autograder.toys.epochs import KEYS, Stop, Training, read, same_weights, weights_in
 from autograder.toys.files import Acts, Breaks, as_if_from, temporary_folder
@@ -23,20 +24,25 @@ from autograder.toys.files import Acts, Breaks, as_if_from, temporary_folder
 _NAMES = ("last.pt", "best.pt")
 
 # What the rate is multiplied by in each epoch; where that is negative, the loss rises.
-_COURSES = {"worse_later": (1, 1, -2, 0.2), "better_later": (1, 1, 1), "worse_at_once": (1, -2)}
+_COURSES = {
+    "worse_later": (1, 1, -2, 0.2),
+    "better_later": (1, 1, 1),
+    "worse_at_once": (1, -2),
+    "level": (1, 1),
+}
 
 
 def saved(subject: Subject, draw: Draw) -> dict[str, Value]:
     """What is found in a file that was saved, and in one that was saved over another."""
-    state, other = _state(draw, "saved"), _state(draw, "other")
+    one, other = state(draw, "saved"), state(draw, "other")
     with temporary_folder() as folder:
-        subject.save_checkpoint(folder / "state.pt", **state)
+        subject.save_checkpoint(folder / "state.pt", **one)
         names = os.listdir(folder)
         more = len(set(names) - {"state.pt"})
         found: dict[str, Value] = {"written": "state.pt" in names, "others": more}
-        found |= _content("saved", read(folder / "state.pt"))
+        found |= content("saved", read(folder / "state.pt"))
         subject.save_checkpoint(str(folder / "state.pt"), **other)
-        return {**found, **_content("over", read(folder / "state.pt"))}
+        return {**found, **content("over", read(folder / "state.pt"))}
 
 
 def whole(subject: Subject, draw: Draw) -> dict[str, Value]:
@@ -44,20 +50,20 @@ def whole(subject: Subject, draw: Draw) -> dict[str, Value]:
 
     It breaks off half way: one of the values to be saved raises when it is asked for its content.
     """
-    state, other = _state(draw, "saved"), _state(draw, "other")
+    one, other = state(draw, "saved"), state(draw, "other")
     elsewhere: list[int] = []
     with temporary_folder() as base:
         folder = base / "run"
         folder.mkdir()
         path, link = folder / "state.pt", folder / "link"
         late = Breaks(lambda: elsewhere.append(len(os.listdir(base)) - 1))
-        subject.save_checkpoint(path, **state)
+        subject.save_checkpoint(path, **one)
         with contextlib.suppress(FileNotFoundError):
             os.link(path, link)
         before = read(link)
         subject.save_checkpoint(path, **other)
         replaced = before is not None and _same(read(link), before)
-        subject.save_checkpoint(path, **state)
+        subject.save_checkpoint(path, **one)
         before = read(path)
         raises = attempt(lambda: subject.save_checkpoint(path, **other, late=late))
         old = before is not None and _same(read(path), before)
@@ -66,14 +72,14 @@ def whole(subject: Subject, draw: Draw) -> dict[str, Value]:
 
 def tidy(subject: Subject, draw: Draw) -> dict[str, Value]:
     """The files that are left after saving, and after saving that breaks off half way."""
-    state = _state(draw, "saved")
+    values = state(draw, "saved")
     with temporary_folder() as folder:
         full = Breaks(torchs=True)
-        attempt(lambda: subject.save_checkpoint(folder / "new.pt", **state, late=full))
+        attempt(lambda: subject.save_checkpoint(folder / "new.pt", **values, late=full))
         found: dict[str, Value] = {"left_new": len(os.listdir(folder))}
         for name in ("one", "two", "two"):
-            subject.save_checkpoint(folder / f"{name}.pt", **state)
-        attempt(lambda: subject.save_checkpoint(folder / "two.pt", **state, late=Breaks()))
+            subject.save_checkpoint(folder / f"{name}.pt", **values)
+        attempt(lambda: subject.save_checkpoint(folder / "two.pt", **values, late=Breaks()))
         left = [name for name in os.listdir(folder) if name not in ("one.pt", "two.pt")]
         return {**found, "left_over": len(left)}
 
@@ -83,8 +89,8 @@ def loaded(subject: Subject, draw: Draw) -> dict[str, Value]:
     with temporary_folder() as folder:
         found: dict[str, Value] = {}
         for name, path in (("loaded", folder / "state.pt"), ("text", str(folder / "text.pt"))):
-            torch.save(_state(draw, name), path)
-            found |= _content(name, subject.load_checkpoint(path))
+            torch.save(state(draw, name), path)
+            found |= content(name, subject.load_checkpoint(path))
         return found
 
 
@@ -95,10 +101,10 @@ def safe(subject: Subject, draw: Draw) -> dict[str, Value]:
         trap, half, other, usual = (folder / f"{name}.pt" for name in names)
         torch.save({"model": Acts(folder / "was here")}, trap)
         attempt(lambda: subject.load_checkpoint(trap))
-        torch.save(_state(draw, "half"), half)
+        torch.save(state(draw, "half"), half)
         half.write_bytes(half.read_bytes()[:-200])
         for path in (other, usual):
-            torch.save(_state(draw, "other"), path)
+            torch.save(state(draw, "other"), path)
         as_if_from(other, "cuda:0")
         # Whether any file can be read is another check's matter.
         reads = not attempt(lambda: subject.load_checkpoint(usual))
@@ -112,7 +118,7 @@ def safe(subject: Subject, draw: Draw) -> dict[str, Value]:
 def history(subject: Subject, draw: Draw) -> dict[str, Value]:
     """The losses of three epochs with two batches to an update, and the weights reached."""
     with temporary_folder() as folder:
-        training = Training(draw)
+        training = Training(draw, counted=False)
         entries = training.run(subject, str(folder), epochs=3, accum_iter=2)
         return {
             "epochs": numbers(entries, "epoch"),
@@ -153,22 +159,22 @@ def files(subject: Subject, draw: Draw) -> dict[str, Value]:
 
 
 def stopped(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """What is there at the start of each epoch, when the third breaks off.
+    """What is there at the start of each epoch, when the fourth breaks off.
 
-    And whether the files are written as save_checkpoint writes.
+    And whether a file is written over, though save_checkpoint would put a new one in its place.
     """
     with temporary_folder() as folder:
-        training = Training(draw, stop_at=3, folder=folder, factors=(1, -2))
+        training = Training(draw, stop_at=4, folder=folder, factors=(1, 1, -2))
         with contextlib.suppress(Stop):
-            training.run(subject, folder, epochs=4)
+            training.run(subject, folder, epochs=5)
         last = read(folder / "last.pt") or {}
-        kept = read(training.link) if training.link else None
-        replaced = (kept or {}).get("epoch") == 1
+        names = set(os.listdir(folder)) - {held.link.name for held in training.held.values()}
+        spoiled = sorted(name for name, held in training.held.items() if held.written_over())
         found: dict[str, Value] = {
             "epochs_saved": list(training.found),
             "epoch_left": last.get("epoch"),
-            "instead": [] if last else sorted(os.listdir(folder)),
-            "as_saved": replaced == _replaces(subject),
+            "instead": [] if last else sorted(names),
+            "written_over": [] if spoiled and writes_over(subject) else spoiled,
         }
         if not last:
             Training(draw).run(subject, folder / "again", epochs=1)
@@ -177,36 +183,39 @@ def stopped(subject: Subject, draw: Draw) -> dict[str, Value]:
 
 
 def best(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """Which epoch's model the best one is: where validation gets worse again, and where not."""
+    """Which epoch's model the best one is: where validation gets worse again, and where not.
+
+    And where all epochs are as good as the first.
+    """
     found: dict[str, Value] = {}
     courses: dict[str, Value] = {}
     for name, factors in _COURSES.items():
         with temporary_folder() as folder:
-            training = Training(draw, factors=factors)
+            training = Training(draw, factors=factors, level=name == "level")
             entries = training.run(subject, folder, epochs=len(factors))
             found[name] = training.epoch_of(weights_in(read(folder / "best.pt")))
             courses[f"{name}_losses"] = both(entries)
     # Where they are not the usual ones, the losses tell mistakes apart.
-    return found if list(found.values()) == [2, 3, 1] else {**found, **courses}
+    return found if list(found.values()) == [2, 3, 1, 1] else {**found, **courses}
 
 
 def resume(subject: Subject, draw: Draw) -> dict[str, Value]:
     """How far a training that was stopped after two epochs and goes on is from one that was not.
 
-    With dropout, shuffled batches, momentum and a falling rate; the rest starts from other weights
-    and other random numbers. And whether it goes on from the best epoch where that is not the last.
+    With dropout, shuffled batches, two of them to an update, momentum and a falling rate; the rest
+    starts from other weights and other random numbers.
     """
     with temporary_folder() as folder:
         for name in ("a", "b"):
             (folder / name).mkdir()
         straight, first = (Training(draw, dropout=0.3, shuffled=True) for _ in range(2))
         with draw.torch_seeded("order"):
-            asked = straight.run(subject, folder / "a", epochs=4)
+            asked = straight.run(subject, folder / "a", epochs=4, accum_iter=2)
         with draw.torch_seeded("order"):
-            first.run(subject, folder / "b", epochs=2)
+            first.run(subject, folder / "b", epochs=2, accum_iter=2)
         second = Training(draw, dropout=0.3, shuffled=True, weights="other")
         with draw.torch_seeded("later"):
-            seen = second.run(subject, folder / "b", epochs=4, resume=True)
+            seen = second.run(subject, folder / "b", epochs=4, accum_iter=2, resume=True)
         found: dict[str, Value] = {
             "entries": count(seen),
             "passes": second.passes("train"),
@@ -219,7 +228,7 @@ def resume(subject: Subject, draw: Draw) -> dict[str, Value]:
         if second.passes("train") != 2:
             found["last_there"] = (folder / "b" / "last.pt").is_file()
         found["done"] = third.passes("train")
-    return {**found, "from_best": _goes_on_from_best(subject, draw)}
+    return {**found, **_after_a_bad_epoch(subject, draw)}
 
 
 def start(subject: Subject, draw: Draw) -> dict[str, Value]:
@@ -245,52 +254,29 @@ def start(subject: Subject, draw: Draw) -> dict[str, Value]:
         return found
 
 
-def _state(draw: Draw, name: str) -> dict[str, Any]:
-    """Values of all kinds that a training saves."""
-    numbers = draw.normal(name, 3, 5)
-    speeds = {"speed": draw.normal(f"{name}/speed", 40)}
-    entries = [{"epoch": 1, "train_loss": float(numbers[0, 0]), "valid_loss": 0.5}]
-    return {"model": {"w": numbers}, "optimizer": {0: speeds}, "epoch": 3, "history": entries}
-
-
-def _content(name: str, state: Any) -> dict[str, Value]:
-    """A state as it can be observed."""
-    if not isinstance(state, dict):
-        return {f"{name}_kind": see(state)}
-    found: dict[str, Value] = {f"{name}_kind": "dict", f"{name}_keys": sorted(map(str, state))}
-    with contextlib.suppress(KeyError, TypeError):
-        found[f"{name}_tensors"] = torch.cat(
-            [state["model"]["w"].flatten(), state["optimizer"][0]["speed"]]
-        )
-        found[f"{name}_epoch"] = state["epoch"]
-        found[f"{name}_history"] = [dict(entry) for entry in state["history"]]
-    return found
-
-
 def _same(one: Any, two: dict[str, Any]) -> bool:
     return isinstance(one, dict) and str(one) == str(two)
 
 
-def _replaces(subject: Subject) -> bool:
-    """Whether save_checkpoint puts another file in the place of the old one."""
-    with temporary_folder() as folder:
-        path, link = folder / "state.pt", folder / "link"
-        subject.save_checkpoint(path, epoch=1)
-        with contextlib.suppress(FileNotFoundError):
-            os.link(path, link)
-        subject.save_checkpoint(path, epoch=2)
-        return (read(link) or {}).get("epoch") == 1
+def _after_a_bad_epoch(subject: Subject, draw: Draw) -> dict[str, Value]:
+    """The same where the second epoch is not the best: which file does each part come from?
 
-
-def _goes_on_from_best(subject: Subject, draw: Draw) -> bool:
-    """Whether it begins with the weights of the best epoch, and last.pt holds others."""
+    By the weights alone: an epoch done over, which last.pt lacked, is no matter of resuming.
+    """
+    plan: dict[str, Any] = {"dropout": 0.3, "shuffled": True, "factors": (1, -2, 0.5)}
     with temporary_folder() as folder:
-        Training(draw, factors=(1, -2)).run(subject, folder, epochs=2)
-        last, best = (weights_in(read(folder / name)) for name in _NAMES)
-        later = Training(draw, weights="other")
-        later.run(subject, folder, epochs=3, resume=True)
+        straight, first = Training(draw, **plan), Training(draw, **plan)
+        with draw.torch_seeded("order"):
+            straight.run(subject, folder / "a", epochs=3)
+        with draw.torch_seeded("order"):
+            first.run(subject, folder / "b", epochs=2)
+        last, best = (weights_in(read(folder / "b" / name)) for name in _NAMES)
+        later = Training(draw, **plan, weights="other")
+        with draw.torch_seeded("later"):
+            later.run(subject, folder / "b", epochs=3, resume=True)
         begun = later.begun[0] if later.begun else None
-        return best is not None and same_weights(begun, best) and not same_weights(last, best)
+        from_best = best is not None and same_weights(begun, best) and not same_weights(last, best)
+        return {"from_best": from_best, "worse": later.weights - straight.weights}
 
 
 def _apart(one: Value, two: Value) -> Value:

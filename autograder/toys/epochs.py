@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,9 @@ from torch import Tensor
 
 from autograder.core.draw import Draw
 from autograder.core.subject import Subject
+from autograder.toys.checkpoints import Held
 from autograder.toys.descent import Descent, Schedule
-from autograder.toys.training import Learner, Loss, Sentences, sentences, weights
+from autograder.toys.training import Learner, Level, Loss, Sentences, sentences, weights
 
 KEYS = ("model", "optimizer", "scheduler", "epoch", "history", "rng")  # what last.pt holds
 
@@ -35,6 +35,8 @@ class Training:
         weights: a name that other weights are drawn by.
         stop_at: the epoch in which it breaks off.
         folder: where to look for `last.pt` at the start of each epoch.
+        counted: whether the batches say how many they are.
+        level: whether the losses that are told are the same in all epochs.
     """
 
     def __init__(
@@ -47,12 +49,14 @@ class Training:
         weights: str = "",
         stop_at: int = 0,
         folder: Path | None = None,
+        counted: bool = True,
+        level: bool = False,
     ) -> None:
         self.model = Learner(draw, dropout)
         if weights:
             for i, p in enumerate(self.model.parameters()):
                 p.data = draw.normal(f"{weights}/{i}", *p.shape)
-        self.loss = Loss(self.model.generator)
+        self.loss = (Level if level else Loss)(self.model.generator)
         self.optimizer = Descent(self.model.parameters(), lr=0.3, momentum=0.5)
         self.scheduler = Schedule(self.optimizer, _rate(factors))
         batches = [sentences(draw, f"batch {i}", *size) for i, size in enumerate(_SIZES)]
@@ -60,18 +64,19 @@ class Training:
         # Part of the same: what is learned shows, and it is another loss.
         self.valid = _Valid(self, batches[:2], shuffled)
         self.starts: list[tuple[str, int]] = []  # whose batches are gone through from which call on
-        self.stop_at, self.folder = stop_at, folder
+        self.stop_at, self.folder, self.counted = stop_at, folder, counted
         self.found: list[Any] = []  # the epoch in last.pt, at the start of each epoch
         self.begun: list[Tensor] = []  # the weights at the start of each epoch
         self.reached: list[Tensor] = []  # the weights at the end of each epoch
-        self.link: Path | None = None
+        self.held: dict[str, Held] = {}  # the files that are there after the first epoch
 
     def run(self, subject: Subject, folder: Path | str, epochs: int, **options: Any) -> Any:
         """Call train_model."""
         tools = (self.loss, self.optimizer, self.scheduler)
-        return subject.train_model(
-            self.model, self.train, self.valid, *tools, epochs, folder, **options
-        )
+        sides: Any = (self.train, self.valid)
+        if not self.counted:
+            sides = map(_Uncounted, sides)
+        return subject.train_model(self.model, *sides, *tools, epochs, folder, **options)
 
     @property
     def weights(self) -> Tensor:
@@ -101,17 +106,16 @@ class Training:
         return next((n for n in numbers if torch.equal(self.reached[n - 1], found)), 0)
 
     def look(self) -> None:
-        """At the start of an epoch: see what last.pt holds, keep hold of it, or break off."""
+        """At the start of an epoch: see what last.pt holds, keep hold of files, or break off."""
         self.begun.append(self.weights)
         if self.stop_at and self.train.passes == self.stop_at:
             self._note()
             raise Stop
         if self.folder is not None:
             self._note()
-            path, link = self.folder / "last.pt", self.folder / "link"
-            if self.train.passes == 2 and path.is_file():
-                os.link(path, link)
-                self.link = link
+            if self.train.passes == 2:
+                paths = [self.folder / name for name in ("last.pt", "best.pt")]
+                self.held = {path.name: Held(path) for path in paths if path.is_file()}
 
     def _note(self) -> None:
         if self.folder is not None:
@@ -151,6 +155,16 @@ class _Valid(_Batches):
     def start(self) -> None:
         self.passes += 1
         self.training.reached.append(self.training.weights)
+
+
+class _Uncounted:
+    """Batches that can be gone through again and again, and nothing else."""
+
+    def __init__(self, batches: _Batches) -> None:
+        self.batches = batches
+
+    def __iter__(self) -> Iterator[Sentences]:
+        return iter(self.batches)
 
 
 def read(path: Path) -> dict[str, Any] | None:

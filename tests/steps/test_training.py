@@ -170,6 +170,12 @@ def restore(path, model, optimizer, scheduler):
     return list(state["history"])
 """,
 }
+TRAINS["17 batches counted where they can be"] = TRAIN.replace(
+    "    for epoch in range(start, epochs):\n",
+    "    count = len(train_batches) if hasattr(train_batches, '__len__') else '?'\n"
+    "    print(f'{count} batches')\n"
+    "    for epoch in range(start, epochs):\n",
+)
 WHOLE = {"17 plain": TOP + SAVE + LOAD + TRAIN}
 for name, part in (SAVES | training_builds.SAVES).items():
     WHOLE[name] = TOP + part + LOAD + TRAIN
@@ -214,6 +220,11 @@ PLANTED: dict[str, list[tuple[str, str]]] = {
         ("float(checked))\n        parts", "float(learned))\n        parts"),
     ],
     "best-is-last": [("        if better:", "        if True:")],
+    "best-takes-ties": [("checked < record", "checked <= record")],
+    "files-best-written-directly": [("save_checkpoint(best, **parts)", "torch.save(parts, best)")],
+    "epochs-batches-counted": [
+        ("    for epoch in", "    print(end='.' * (len(train_batches) > 9))\n    for epoch in")
+    ],
     "best-is-first": [("        if better:", "        if epoch == 0:")],
     "best-beats-the-epoch-before": [("min(record, float(checked))", "float(checked)")],
     "best-forgotten": [(', saved["record"]', ', float("inf")')],
@@ -229,6 +240,20 @@ PLANTED: dict[str, list[tuple[str, str]]] = {
             "model.load_state_dict(saved",
             "if os.path.isfile(best):\n            model.load_state_dict(load_checkpoint(best)",
         )
+    ],
+    "resume-optimizer-from-best": [
+        (
+            'optimizer.load_state_dict(saved["o',
+            'optimizer.load_state_dict(load_checkpoint(best)["o',
+        ),
+        (
+            'scheduler.load_state_dict(saved["s',
+            'scheduler.load_state_dict(load_checkpoint(best)["s',
+        ),
+    ],
+    "resume-rng-from-best": [("set_rng_state(saved[", "set_rng_state(load_checkpoint(best)[")],
+    "resume-accumulation-forgotten": [
+        ('"train", accum_iter', '"train", 1 if resume else accum_iter')
     ],
     "resume-epochs-more": [("range(start, epochs)", "range(start, start + epochs)")],
     "resume-history-lost": [
