@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-from autograder.authoring.docstrings import answer_in
-from autograder.authoring.notebooks import notebook_of
-from autograder.authoring.stubs import stub_of
-from autograder.core.cells import NoNotebook, code_cells
+from autograder.authoring.answers import has_answer, is_given
 from autograder.core.source import Source
-from autograder.core.speech import LANGUAGES
-from autograder.core.step import Step, find_step, kit_file
+from autograder.core.step import Step, kit_file
 from autograder.core.verdict import Finding
 
 KINDS = (".py", ".ipynb")
 LARGEST = {".py": 2 * 2**20, ".ipynb": 20 * 2**20}
-_TO_WRITE = re.compile(r"(\s*# YOUR CODE HERE)?\s*raise NotImplementedError\([^)]*\)")
 _OTHERS = ("__MACOSX", "__pycache__")  # folders that packing and running leave behind
+_EXERCISES = "exercises"  # what `autograder init` puts them into
+_DEEPEST = 3  # alice/exercises/step04/feed_forward.py
 
 
 @dataclass(frozen=True)
@@ -98,7 +93,7 @@ def _opened(folder: str | Path, place: int | None = None) -> Iterator[int]:
         os.close(opened)
 
 
-def _found(place: int, name: str, step: Step, depth: int = 2) -> tuple[str, bytes]:
+def _found(place: int, name: str, step: Step, depth: int = _DEEPEST) -> tuple[str, bytes]:
     """The file to grade, and what is in it."""
     if not _is_folder(place, name):
         return name, _content(place, name)
@@ -108,9 +103,11 @@ def _found(place: int, name: str, step: Step, depth: int = 2) -> tuple[str, byte
         files = _chosen([n for n in inside if n.endswith(KINDS) and n not in folders], step)
         if files:
             return _written(folder, files, step)
-        folders = [step.name] if step.name in folders else folders
-        if depth > 1 and len(folders) == 1:  # as it was packed
-            return _found(folder, folders[0], step, depth - 1)
+        known = [n for n in (step.name, _EXERCISES) if n in folders]
+        if depth == _DEEPEST and len(folders) == 1:  # as it was packed
+            known = folders
+        if depth > 1 and known:
+            return _found(folder, known[0], step, depth - 1)
     raise Refused("empty")
 
 
@@ -122,8 +119,8 @@ def _chosen(files: list[str], step: Step) -> list[str]:
     """The files that may hold the work, the likeliest first: the step's own, one that holds
     everything, the only other one.
     """
-    stems = (step.slug, step.name, f"{step.name}.ko", "transformer")
-    named = [stem + suffix for stem in stems for suffix in KINDS if stem + suffix in files]
+    whole = [f"transformer{suffix}" for suffix in KINDS]
+    named = [file for file in (*_to_write(step), *whole) if file in files]
     if len(files) > 1 and not named:
         raise Refused("several", files=files[:5])
     others = [file for file in files if file not in named]
@@ -131,45 +128,28 @@ def _chosen(files: list[str], step: Step) -> list[str]:
 
 
 def _written(place: int, files: list[str], step: Step) -> tuple[str, bytes]:
-    """The first of the files that holds work, and what is in it; without any, the first."""
-    found = ((file, _content(place, file)) for file in files)
-    first = next(found)
-    if not _as_given(first, step):
-        return first
-    return next((other for other in found if not _as_given(other, step)), first)
-
-
-def _as_given(found: tuple[str, bytes], step: Step) -> bool:
-    """Whether a file is as the kit hands it out: the work is in another one then."""
-    file, data = found
-    stubs, books = _given(step.name)
-    if file.endswith(".ipynb"):  # one of a course differs in what is no code
-        return _code(data) in books
-    text = data.replace(b"\r\n", b"\n")
-    if file == f"{step.slug}.py":
-        return text in stubs
-    given = kit_file("exercises", step.name, file)
-    return given.is_file() and given.read_bytes() == text
-
-
-@cache
-def _given(name: str) -> tuple[list[bytes], list[list[str] | bytes]]:
-    """A step's stubs and the code of its notebooks, made anew: in a checkout somebody may have
-    written into those that lie there.
+    """The first of the files that has an answer in it, and what is in it; else the first that is
+    not as the kit gives it out; without any, the first.
     """
-    step = find_step(name)
-    stubs = [stub_of(answer_in(step.solution, lang), step.number) for lang in LANGUAGES]
-    books = [notebook_of(step, lang) for lang in LANGUAGES]
-    return [stub.encode() for stub in stubs], [_code(book.encode()) for book in books]
+    first = files[0], _content(place, files[0])
+    if has_answer(*first, step):
+        return first
+    found = [first, *((file, _content(place, file)) for file in files[1:])]
+    answered = (one for one in found if has_answer(*one, step))
+    own = (one for one in found if not _is_given(*one, step))
+    return next(answered, None) or next(own, first)
 
 
-def _code(notebook: bytes) -> list[str] | bytes:
-    """What its cells of code say, however they say what is to write; of no notebook all of it."""
-    try:
-        cells = code_cells(notebook.decode("utf-8-sig"))
-        return [_TO_WRITE.sub(" ...", cell.text) for cell in cells]
-    except (NoNotebook, UnicodeDecodeError):
-        return notebook
+def _is_given(file: str, data: bytes, step: Step) -> bool:
+    if is_given(file, data, step):
+        return True
+    given = kit_file("exercises", step.name, file)  # a demo, or a test
+    return file not in _to_write(step) and given.is_file() and given.read_bytes() == data
+
+
+def _to_write(step: Step) -> list[str]:
+    """What the files are called that a learner writes into."""
+    return [stem + suffix for stem in (step.slug, step.name, f"{step.name}.ko") for suffix in KINDS]
 
 
 def _content(place: int, name: str) -> bytes:

@@ -21,10 +21,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Standing:
-    """A step and the verdict on the learner's work; None where the stub is untouched or missing."""
+    """A step and the verdict on the learner's work; None where the stub is untouched or missing,
+    and where the file cannot be read, which `trouble` tells.
+    """
 
     step: Step
     verdict: Verdict | None
+    trouble: Trouble | None = None
 
     @property
     def passed(self) -> bool:
@@ -42,7 +45,10 @@ def standing(step: Step, workspace: Workspace) -> Standing:
     """One step's standing."""
     if not begun(step, workspace):
         return Standing(step, None)
-    return Standing(step, marking.mark(step, marking.source(_work(step, workspace))))
+    try:
+        return Standing(step, marking.mark(step, marking.source(_work(step, workspace))))
+    except Trouble as trouble:
+        return Standing(step, None, trouble)
 
 
 def passed_before(step: Step, workspace: Workspace) -> tuple[dict[str, Source], list[Step]]:

@@ -30,6 +30,8 @@ def reset(step: Step, workspace: Workspace, lang: str = "en") -> tuple[Path, Pat
     """
     file = work_in(workspace.file(step).parent, step)
     try:
+        if file.exists() and not file.is_file():  # a pipe would never end
+            raise Trouble("no_file", path=file)
         before = file.read_bytes() if file.exists() else None
         own = before and language_of(before.decode("utf-8", "replace"), step.solution)
         text = given(file, step, own or lang).encode()

@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
-from autograder.authoring import notebooks, stubs
+from autograder.authoring.answers import has_answer, is_given
 from autograder.authoring.notebooks import name_of, notebook_of
 from autograder.core.cells import NOTEBOOK
 from autograder.core.speech import LANGUAGES
 from autograder.core.step import Step
-from autograder.core.trouble import Trouble
-from autograder.desk.workspace import read, stub
+from autograder.desk.workspace import stub
 
 
 def work_in(folder: Path, step: Step) -> Path:
     """The file that counts as the learner's of a step.
 
-    It is the `.py` file if anything is written in it; else the notebook that has an answer in it
-    and was saved last; else one that has other cells of the learner's; else the `.py` file.
+    It is the `.py` file if there is an answer in it; else the notebook with an answer that was
+    saved last; else the first of them that is not as it was given; else the `.py` file.
 
     Args:
         folder: where the step's files are.
         step: which step.
     """
     file, *books = (folder / name for name in names_of(step))
-    if file.is_file() and _is_touched(file, step):
+    if _has_answer(file, step):
         return file
-    books = [book for book in books if book.is_file()]
     answered = [book for book in books if _has_answer(book, step)]
     if answered:
         return max(answered, key=lambda book: book.stat().st_mtime)
-    return next((book for book in books if _is_touched(book, step)), file)
+    return next((path for path in (file, *books) if _is_touched(path, step)), file)
 
 
 def passed_over(file: Path, step: Step) -> list[Path]:
@@ -53,23 +50,19 @@ def given(path: Path, step: Step, lang: str) -> str:
     return notebook_of(step, own)
 
 
-def _is_touched(path: Path, step: Step) -> bool:
-    """Whether somebody has written into it."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-        if path.suffix == NOTEBOOK:
-            return notebooks.is_filled(text, stub(step), f"{step.name}-")
-        return stubs.is_filled(text, stub(step))
-    except Exception:  # whatever it is, it is not as it was given
-        return True
-
-
 def _has_answer(path: Path, step: Step) -> bool:
-    """Whether a body of the step's pieces is written in it."""
+    data = _content(path)
+    return data is not None and has_answer(path.name, data, step)
+
+
+def _is_touched(path: Path, step: Step) -> bool:
+    data = _content(path)
+    return data is not None and not is_given(path.name, data, step)
+
+
+def _content(path: Path) -> bytes | None:
+    """None where there is none, or nobody may read it."""
     try:
-        text = read(path)
-    except Trouble:
-        return False
-    names = "|".join(step.exports)
-    defines = re.search(rf"^((async )?def|class) ({names})\b|^({names})\s*=", text, re.MULTILINE)
-    return bool(defines) and stubs.is_filled(text, stub(step))
+        return path.read_bytes() if path.is_file() else None
+    except OSError:
+        return None

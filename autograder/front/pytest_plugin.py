@@ -208,10 +208,10 @@ def _source(file: Path) -> Source:
     from autograder.core.subject import Source
     from autograder.core.verdict import Finding
 
+    if not file.is_file():  # a pipe would never end
+        return Source("", str(file), Finding("load.no_file"))
     try:
         return Source.read(file)
-    except FileNotFoundError:
-        return Source("", str(file), Finding("load.no_file"))
     except OSError as e:
         return Source("", str(file), Finding("load.unreadable", {"reason": e.strerror or ""}))
 

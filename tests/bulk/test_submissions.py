@@ -15,9 +15,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from autograder.authoring.notebooks import notebook_of
 from autograder.bulk.submissions import LARGEST, Submission, names_in, read
 from autograder.core.step import Step, find_step
 from autograder.desk.init import init
+from autograder.desk.work import work_in
+from autograder.desk.workspace import Workspace
 
 IGNORED = shutil.ignore_patterns("__pycache__")
 
@@ -110,16 +113,54 @@ def test_what_was_given_is_known_where_the_kits_own_copy_was_worked_in(tmp_path:
     assert done.stdout == "step04.ko.ipynb\n", done.stderr
 
 
+TOUCHED = {
+    "as it was": lambda stub: stub,
+    "a comment": lambda stub: stub + "# later\n",
+    "blank lines": lambda stub: stub + "\n\n",
+    "no line end": lambda stub: stub.rstrip("\n"),
+    "other line ends": lambda stub: stub.replace("\n", "\r\n"),
+    "a byte order mark": lambda stub: "\ufeff" + stub,
+    "an import": lambda stub: stub.replace("import torch\n", "import math\nimport torch\n", 1),
+    "empty": lambda stub: "",
+}
+
+
+@pytest.mark.parametrize("touched", TOUCHED)
+def test_a_class_and_a_learner_at_home_take_the_same_file(
+    tmp_path: Path, step: Step, touched: str
+) -> None:
+    """A finished notebook counts, whatever has become of the stub beside it without an answer."""
+    place = Workspace(tmp_path / "work")
+    init(place.root)
+    file = place.file(step)
+    book = file.with_name("step04.ipynb")
+    book.write_text(notebook_of(step, "en", solved=True), encoding="utf-8")
+    text = TOUCHED[touched](file.read_text(encoding="utf-8"))
+    file.write_text(text, encoding="utf-8", newline="")
+    assert work_in(file.parent, step) == book
+    alice = tmp_path / "class" / "alice"
+    shutil.copytree(file.parent, alice)
+    assert one(tmp_path / "class", step, "alice").source.filename == book.name
+    file.write_text(step.solution.read_text(encoding="utf-8"), encoding="utf-8")
+    assert work_in(file.parent, step) == file
+    shutil.copy(file, alice)
+    assert one(tmp_path / "class", step, "alice").source.filename == file.name
+
+
 def test_a_folder_in_the_folder_is_looked_into_once(tmp_path: Path, step: Step) -> None:
     (tmp_path / "alice" / "step04").mkdir(parents=True)
     (tmp_path / "alice" / "step04" / "feed_forward.py").write_text("a = 1")
     (tmp_path / "bob" / "unpacked").mkdir(parents=True)
     (tmp_path / "bob" / "unpacked" / "work.py").write_text("b = 1")
     (tmp_path / "bob" / "__MACOSX").mkdir()
+    (tmp_path / "eve" / "exercises" / "step04").mkdir(parents=True)
+    (tmp_path / "eve" / "exercises" / "step04" / "feed_forward.py").write_text("e = 1")
+    (tmp_path / "eve" / "exercises" / "step05").mkdir()
     (tmp_path / "deep" / "a" / "b").mkdir(parents=True)
     (tmp_path / "deep" / "a" / "b" / "work.py").write_text("c = 1")
     assert one(tmp_path, step, "alice").source.text == "a = 1"
     assert one(tmp_path, step, "bob").source.text == "b = 1"
+    assert one(tmp_path, step, "eve").source.text == "e = 1"
     assert reason(tmp_path, step, "deep") == "submission.empty"
 
 

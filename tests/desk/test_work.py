@@ -18,7 +18,7 @@ from autograder.desk.assemble import assemble
 from autograder.desk.difference import difference
 from autograder.desk.init import init
 from autograder.desk.notebook import code_in
-from autograder.desk.progress import passed_before, standing
+from autograder.desk.progress import passed_before, standing, standings
 from autograder.desk.reset import reset
 from autograder.desk.sources import parts
 from autograder.desk.work import passed_over, work_in
@@ -64,10 +64,13 @@ def test_a_notebook_alone_counts(place: Workspace, written: Write, suffix: str):
 
 
 def test_the_python_file_comes_first(place: Workspace, written: Write, answer: Any):
-    written()
+    book = written()
     file = answer(4)
     assert work(place) == file
-    file.write_bytes(b"\xff\xfe\0")  # whatever it is, somebody has put it there
+    for data in (b"", b"\xff\xfe\0", b"x = 1\n"):  # no answer
+        file.write_bytes(data)
+        assert work(place) == book
+    book.unlink()
     assert work(place) == file
 
 
@@ -89,6 +92,37 @@ def test_a_broken_notebook_is_somebodys(place: Workspace, text: str):
     assert work(place) == path
     verdict = standing(STEP, place).verdict
     assert verdict and not verdict.points
+
+
+@pytest.mark.parametrize("name", ["feed_forward.py", "step04.ipynb"])
+def test_a_pipe_is_waited_for_by_nobody(place: Workspace, name: str):
+    path = place.file(STEP).with_name(name)
+    path.unlink()
+    os.mkfifo(path)
+    place.file(find_step(5)).write_text("x = 1\n", encoding="utf-8")
+    assert work(place) == place.file(STEP)
+    assert [s.step.number for s in standings(place) if s.verdict] == [5]
+    if name == "feed_forward.py":
+        with pytest.raises(Trouble, match="no_file"):
+            reset(STEP, place)
+
+
+def test_what_cannot_be_read_hides_no_other_step(place: Workspace, answer: Any):
+    folder = place.file(STEP)
+    folder.unlink()
+    folder.mkdir()
+    answer(5)
+    found = {s.step.number: s for s in standings(place) if s.verdict or s.trouble}
+    assert found[5].passed and 4 not in found
+
+
+def test_a_notebook_without_ids_is_as_it_was_given(place: Workspace):
+    path = place.file(STEP).with_name("step04.ipynb")
+    book = json.loads(path.read_text(encoding="utf-8"))
+    for cell in book["cells"]:
+        del cell["id"]
+    path.write_text(json.dumps({**book, "nbformat_minor": 4}), encoding="utf-8")
+    assert work(place) == place.file(STEP)
 
 
 def test_a_reset_begins_the_notebook_anew(place: Workspace, written: Write):

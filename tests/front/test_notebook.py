@@ -399,6 +399,15 @@ def test_watch_prints_the_demos_figures(place: Place):
     assert "ReLU" in place("watch(4, lang='ko')").out
 
 
+def test_all_points_are_told_to_nbgraders_validate_by_saying_nothing(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+):
+    """A course may have given the cell fewer points, which nbgrader would stop at."""
+    place(SOLUTION + "\nfound = check(4, 'output')\nassert found == 3")
+    monkeypatch.setenv("NBGRADER_EXECUTION", "validate")
+    place("found = check(4, 'output')\nassert found is None")
+
+
 def test_watch_runs_nothing_while_nbgrader_validates(place: Place, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("NBGRADER_EXECUTION", "validate")
     assert place(SOLUTION.replace(RELU, "while True: pass") + "\nwatch(4)\n").out == ""
@@ -419,9 +428,13 @@ def test_watch_tells_what_stops_the_learners_code(place: Place):
 )
 def test_watch_sends_who_is_stopped_to_the_checks(place: Place, text: str):
     place(SOLUTION.replace(RELU, text))
-    for lang, words in (("en", "Run this first: "), ("ko", "먼저 이것을 실행해 보세요: ")):
+    told = {
+        "en": 'Run this first: check("step04")',
+        "ko": '먼저 이것을 실행해 보세요: check("step04", lang="ko")',
+    }
+    for lang, words in told.items():
         *_, last = place(f"watch(4, lang='{lang}')").out.splitlines()
-        assert last.endswith(f'{words}check("step04")')
+        assert last.endswith(words)
 
 
 def test_the_next_notebook_is_named_where_it_is(place: Place, tmp_path: Path, monkeypatch):

@@ -66,7 +66,7 @@ class KitExecute(NbGraderPreprocessor):
                     graded = grading.graded(step, place, where["student"])
                     record(nb, step, graded, grading.tier, call.lang)
                     verdicts[step.name] = graded.verdict
-                cell.outputs = _outputs(verdicts[step.name], call)
+                cell.outputs = _outputs(verdicts[step.name], call, cell)
             elif is_grade(cell) and not is_solution(cell):
                 name = cell.metadata["nbgrader"]["grade_id"]
                 self.log.warning("No check of the kit in cell %s: no points", name)
@@ -91,7 +91,8 @@ def _folder(course: CourseDirectory, directory: str, where: dict[str, Any]) -> P
     return Path(course.format_path(directory, where["student"], where["assignment"]))
 
 
-def _outputs(verdict: Verdict, call: CheckCall) -> list[Any]:
+def _outputs(verdict: Verdict, call: CheckCall, cell: NotebookNode) -> list[Any]:
     if call.check is None:
         return outputs.of_all(verdict, call.step, call.lang)
-    return outputs.of_one(verdict, call.step, call.check, call.lang)
+    most = cell.metadata["nbgrader"].get("points")
+    return outputs.of_one(verdict, call.step, call.check, call.lang, most)

@@ -11,7 +11,7 @@ from autograder.core.trouble import Trouble
 
 _COLUMNS = ("id", "first_name", "last_name", "email", "lms_user_id")
 # It becomes a folder's name, which nbgrader finds by a pattern.
-_ID = re.compile(r"[^\s/\\*?\[\]+.\0-\x1f][^/\\*?\[\]\0-\x1f]*")
+_ID = re.compile(r"[^\s/\\*?\[\]+.\0-\x1f][^/\\*?\[\]+\0-\x1f]*")
 
 
 @dataclass(frozen=True)

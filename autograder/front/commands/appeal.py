@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from autograder.core.trouble import Trouble
 from autograder.front.commands.marking import Asked, drawn, opened
 from autograder.front.commands.shared import NOT_PASSED, PASSED, print_lines
-from autograder.front.show import near
 
 if TYPE_CHECKING:
     from autograder.bulk.submissions import Submission
@@ -45,7 +44,7 @@ def in_course(asked: Asked, name: str, seed: int | None) -> int:
 
     with assignment(asked.folder, asked.step) as found:
         if name not in found.students():
-            raise Trouble("grading_no_submission", name=name, path=asked.folder)
+            raise Trouble("course_no_submission", name=name, step=asked.step.name)
         line = found.line(name)
         submission = read_from(found.submitted(name), name, asked.step)
     return _again(asked, submission, seed, "--course", line, asked.folder)
@@ -74,7 +73,8 @@ def _again(
     if line:
         same = _states(graded.verdict) == [(c["name"], c["state"]) for c in line["checks"]]
         points = {key: line[key] for key in ("points", "max_points", "seed")}
-        asked.say("same" if same else "differs", path=near(home) if home else "", **points)
+        place = home.resolve().name if home else ""
+        asked.say("same" if same else "differs", path=place, **points)
     return PASSED if graded.verdict.passed else NOT_PASSED
 
 

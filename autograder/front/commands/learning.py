@@ -24,7 +24,7 @@ from autograder.front.commands.shared import (
     print_lines,
 )
 from autograder.front.show import near
-from autograder.front.troubles import find_step, has_check, language
+from autograder.front.troubles import complaint, find_step, has_check, language
 from autograder.front.wording import say
 
 if TYPE_CHECKING:
@@ -146,6 +146,8 @@ def _row(standing: Standing, lang: str) -> Line:
     from autograder.front.show import Line
 
     name, verdict = f"{standing.step.name}  {standing.step.title[lang]}", standing.verdict
+    if standing.trouble:
+        return Line(f"  ✗ {'':>5}  {name} ({complaint(standing.trouble, lang)})", "bad")
     if verdict is None:
         return Line(f"  – {'':>5}  {name} ({say('list.not_started', lang)})", "quiet")
     points = f"{verdict.points}/{verdict.max_points}"

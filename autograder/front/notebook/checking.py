@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from autograder.core.step import Step
 from autograder.front.notebook import table
-from autograder.front.notebook.here import NotPassed, in_words, live, present
+from autograder.front.notebook.here import NotPassed, in_words, is_validating, live, present
 from autograder.front.notebook.newest import failed_since
 from autograder.front.notebook.single import single, wrapped
 from autograder.front.troubles import find_step, has_check
@@ -82,8 +82,8 @@ def _here() -> Path | None:
         return None
 
 
-def _one(name: str, verdict: Verdict, step: Step, subject: Live, lang: str) -> int:
-    """The points of one check, of which is said what was lost.
+def _one(name: str, verdict: Verdict, step: Step, subject: Live, lang: str) -> int | None:
+    """The points of one check, of which is said what was lost; None for all to nbgrader's Validate.
 
     Raises:
         NotPassed: there are none.
@@ -97,4 +97,6 @@ def _one(name: str, verdict: Verdict, step: Step, subject: Live, lang: str) -> i
     if told.refused:
         raise NotPassed(words)
     print(words)
-    return told.check.points
+    # Who validates sees no points; and a course may have given the cell others.
+    passed = told.check.points == told.check.max_points
+    return None if passed and is_validating() else told.check.points

@@ -47,7 +47,7 @@ _STYLE = """
 class Table:
     """All checks of a step on a verdict, `warnings` above and `notes` below (harmless already).
 
-    `folder` is the one that the learner's notebook lies in.
+    `folder` is the one that the learner's notebook lies in; `live` says that cells can be run.
     """
 
     verdict: Verdict
@@ -56,6 +56,7 @@ class Table:
     notes: Sequence[str] = ()
     warnings: Sequence[str] = ()
     folder: Path | None = None
+    live: bool = True
 
     def text(self) -> str:
         """Lines as in a terminal."""
@@ -119,6 +120,8 @@ class Table:
 
     def _next(self) -> Iterator[str]:
         """What to try next, of what makes sense here."""
+        if not self.live:
+            return
         wrong = [c for c in self.verdict.checks if c.max_points and c.state != "passed"]
         if any(c.unwritten for c in wrong):
             yield say("notebook.try_write", self.lang)

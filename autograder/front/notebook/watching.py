@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 from autograder.core.step import Step, kit_file
-from autograder.front.notebook.here import in_words, live
+from autograder.front.notebook.here import in_words, is_validating, live
 from autograder.front.notebook.newest import failed_since
 from autograder.front.troubles import find_step
 from autograder.front.wording import say, texts
@@ -32,7 +31,7 @@ def watch(step: str | int, *, lang: str | None = None) -> None:
     Raises:
         CannotCheck: there is no such step, or the kit has a fault.
     """
-    if os.environ.get("NBGRADER_EXECUTION") == "validate":
+    if is_validating():
         return
     frame = sys._getframe(1)
     with in_words(lang) as speech:
