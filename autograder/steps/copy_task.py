@@ -16,6 +16,7 @@ from autograder.toys.copies import drawing, length_of, made, takes, whole
 from autograder.toys.session import Training
 from autograder.toys.training import PAD, Saying, sentences, weights
 
+_FLAT = 2.0**-7  # with a loss as flat as this nobody clips gradients
 _COUNTS = ("step", "accum_step", "samples", "tokens")
 
 
@@ -95,14 +96,20 @@ def train_state(subject: Subject, draw: Draw) -> dict[str, Value]:
 
 
 def updates(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """What model and loss are given, and the weights after updates from batches read only once."""
-    training = Training(draw, 5, lr=0.6)
-    training.run(subject, batches=iter(training.batches))
+    """What model and loss are given, and the weights after updates from batches read only once.
+
+    Gradients are too small to be clipped there; then they are as large as can be.
+    """
+    training, steep = (Training(draw, 5, lr=0.6, steep=n) for n in (_FLAT, 2.0**12))
+    for each in (training, steep):
+        each.run(subject, batches=iter(each.batches))
+    reached = weights(training.model)
     return {
         **training.given(),
         "sees_answer": training.sees_answer(),
         "updates": len(training.optimizer.rates),
-        "weights": weights(training.model),
+        "weights": reached,
+        "held_back": not torch.allclose(weights(steep.model), reached, atol=1e-3),
     }
 
 
@@ -119,10 +126,11 @@ def accumulation(subject: Subject, draw: Draw) -> dict[str, Value]:
     """Updates made for several numbers of batches to an update, and what the weights miss.
 
     Without momentum, an update from several batches is the sum of the updates from each of them.
+    That gradients are clipped is another check's matter.
     """
     found: dict[str, Value] = {}
     for accum, count in ((2, 4), (2, 5), (3, 4), (3, 5), (7, 4)):
-        training, alone = Training(draw, count, lr=0.3), Training(draw, count, lr=0.3)
+        training, alone = (Training(draw, count, lr=0.3, steep=_FLAT) for _ in range(2))
         training.run(subject, accum_iter=accum)
         for start in range(0, count, accum):
             alone.add_up(subject, range(start, min(start + accum, count)))
@@ -189,6 +197,7 @@ def evaluation(subject: Subject, draw: Draw) -> dict[str, Value]:
     measured, _ = training.run(subject, mode="eval", train_state=state)
     kept = all(p.grad is not None and bool((p.grad == 0.25).all()) for p in model.parameters())
     learned, _ = Training(draw, 4, lr=0.0).run(subject)
+    _, returned = Training(draw, 1).run(subject, mode="eval")
     bare = Training(draw, 4)
     call = functools.partial(bare.run, subject, tools=(None, None), mode="eval")
     return {
@@ -198,6 +207,7 @@ def evaluation(subject: Subject, draw: Draw) -> dict[str, Value]:
         "state_kept": _counts(state),
         "schedule_kept": training.scheduler.last_epoch,
         "needs_optimizer": attempt(call),
+        "state_returned": None not in _counts(returned).values(),
     }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from autograder.core.draw import Draw
 from autograder.core.observation import Value
@@ -18,7 +18,11 @@ _SIZES = ((3, 6), (5, 4), (2, 9), (7, 5), (4, 8))  # rows and target length of e
 
 
 class Training:
-    """A toy model with batches, a loss, an optimizer and a schedule, drawn the same every time."""
+    """A toy model with batches, a loss, an optimizer and a schedule, drawn the same every time.
+
+    With a loss that is so many times as steep and a rate that is as many times smaller, the weights
+    go the same way, to the last bit where that number is a power of 2.
+    """
 
     def __init__(
         self,
@@ -26,12 +30,13 @@ class Training:
         count: int,
         lr: float = 0.5,
         factor: Callable[[int], float] = lambda n: 1.0,
+        steep: float = 1.0,
     ) -> None:
         sizes = enumerate(_SIZES[:count])
         self.batches = [sentences(draw, f"batch {i}", *size, i % 2 == 0) for i, size in sizes]
         self.model = Learner(draw).train()
-        self.loss = Loss(self.model.generator)
-        self.optimizer = Descent(self.model.parameters(), lr)
+        self.loss = _Steep(self.model.generator, steep)
+        self.optimizer = Descent(self.model.parameters(), lr / steep)
         self.scheduler = Schedule(self.optimizer, factor)
 
     def run(
@@ -81,6 +86,18 @@ class Training:
             if read is not None and said is not None and said <= read + _reach(seen.tgt_mask):
                 return True
         return False
+
+
+class _Steep(Loss):
+    """Gradients are so many times as large as they should be."""
+
+    def __init__(self, generator: nn.Module, times: float) -> None:
+        super().__init__(generator)
+        self.times = times
+
+    def __call__(self, x: Tensor, y: Tensor, norm: Any) -> tuple[Tensor, Tensor]:
+        total, loss = super().__call__(x, y, norm)
+        return total, loss * self.times
 
 
 def _offset(ids: Tensor, batch: Sentences) -> int | None:

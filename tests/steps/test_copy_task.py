@@ -334,6 +334,19 @@ PLANTED: dict[str, list[tuple[str, str]]] = {
     "counts-samples-as-batches": [("len(batch.src)", "1")],
     "counts-state-ignored": [("train_state or TrainState()", "TrainState()")],
     "eval-learns": [('learn = mode == "train"', "learn = True")],
+    "loop-gradients-clipped": [
+        (
+            "    optimizer.step()",
+            "    for g in optimizer.param_groups[0]['params']:\n"
+            "        g.grad.clamp_(-0.5, 0.5)\n    optimizer.step()",
+        )
+    ],
+    "eval-returns-no-state": [
+        (
+            "train_state or TrainState()",
+            'train_state or (TrainState() if mode == "train" else None)',
+        )
+    ],
     "eval-needs-optimizer": [("    if learn:\n        optimizer", "    if 1:\n        optimizer")],
 }
 
@@ -345,11 +358,11 @@ UNKNOWN = {
     "half of the loss": [("(rows, words) / norm", "(rows, words) / norm / 2")],
     "a norm of its own": [("(rows, words) / norm", "(rows, words) / (norm + 1)")],
     "source forgotten": [("model(batch.src,", "model(batch.src * 0 + 1,")],
-    "clipped": [
+    "signs alone": [
         (
             "    optimizer.step()",
             "    for g in optimizer.param_groups[0]['params']:\n"
-            "        g.grad.clamp_(-0.01, 0.01)\n    optimizer.step()",
+            "        g.grad.sign_()\n    optimizer.step()",
         )
     ],
     "every second batch": [
