@@ -16,16 +16,20 @@ from autograder.core.subject import Subject
 from autograder.toys.translator import PAD, Translator, length_of
 
 _LONG = 9  # more than any toy's translation has tokens
+_TWO, _FIVE = 8, 11  # sources that begin with these have translations of so many tokens
 
 
 def tokens(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """The tokens of one sentence, then of another, longer one."""
+    """The tokens of one sentence, then of another, longer one; and of a toy of a single word."""
     found: dict[str, Value] = {}
     for name, max_len in (("tokens", 8), ("longer", 13)):
         src = _sources(draw, name, 1)
         written = _written(subject, draw, _toy(draw), src, max_len)
         # One too few or one too many is another check's matter.
         found[name] = written[:, : max_len - 2] if isinstance(written, Tensor) else written
+    src[:, 0] = _FIVE
+    written = _written(subject, draw, _toy(draw, words=1), src, 8)
+    found["again_and_again"] = isinstance(written, Tensor) and len(written[:, :5].unique()) == 1
     return found
 
 
@@ -88,10 +92,12 @@ def filled(subject: Subject, draw: Draw) -> dict[str, Value]:
 def stops(subject: Subject, draw: Draw) -> dict[str, Value]:
     """How many tokens are written after all sentences have ended, alone and together."""
     src, (_, end) = _three(draw), _symbols(draw)
-    toy, single = _toy(draw), src[:1]
+    toy, single, short = _toy(draw), src[:1], src[:1].clone()
+    short[:, 0] = _TWO
     found: dict[str, Value] = {
         "alone": _beyond(_written(subject, draw, toy, single, _LONG, end), end),
         "by_zero": _beyond(_written(subject, draw, _toy(draw, end=0), single, _LONG, 0), 0),
+        "at_once": _beyond(_written(subject, draw, _toy(draw, sooner=2), short, _LONG, end), end),
     }
     for name, several in (("together", src), ("turned", src.flip(0))):
         written = _written(subject, draw, toy, several, _LONG, end)
@@ -138,9 +144,9 @@ def _symbols(draw: Draw) -> tuple[int, int]:
     return draw.pick("start", (5, 6, 7)), draw.pick("end", (9, 10, 12))
 
 
-def _toy(draw: Draw, *heeds: str, end: int | None = None) -> Translator:
+def _toy(draw: Draw, *heeds: str, end: int | None = None, **kind: int) -> Translator:
     start, usual = _symbols(draw)
-    return Translator(draw, start, usual if end is None else end, heeds).eval()
+    return Translator(draw, start, usual if end is None else end, heeds, **kind).eval()
 
 
 def _sources(draw: Draw, name: str, rows: int) -> Tensor:

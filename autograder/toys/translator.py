@@ -29,20 +29,30 @@ class Translator(nn.Module):
         start, end: the ids of these symbols.
         heeds: the masks that its answers depend on, of "source" and "target". In the place of the
             others it takes those that are right, so that what is done with them costs nothing.
+        words: how many words it can say, besides the end.
+        sooner: by how many tokens its sentences are shorter than `length_of` tells.
     """
 
-    def __init__(self, draw: Draw, start: int, end: int, heeds: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        draw: Draw,
+        start: int,
+        end: int,
+        heeds: tuple[str, ...] = (),
+        words: int = _CLASSES - 1,
+        sooner: int = 0,
+    ) -> None:
         super().__init__()
-        self.heeds = heeds
+        self.heeds, self.words, self.sooner = heeds, words, sooner
         self.calls: list[tuple[str, bool]] = []
         self.weight = nn.Parameter(torch.ones(1))
         self.factors = draw.permutation("toy/factors", 250) + 1
         table = draw.uniform("toy/table", _CLASSES, vocab_size(draw), low=0.0)
-        words = draw.permutation("toy/words", table.size(1))
-        words = words[(words != start) & (words != end)][:_CLASSES]
+        likeliest = draw.permutation("toy/words", table.size(1))
+        likeliest = likeliest[(likeliest != start) & (likeliest != end)][:_CLASSES]
         table[:, start], table[:, end] = -9.0, -8.0
-        words[0] = end
-        table[torch.arange(_CLASSES), words] = 3.0  # each class has a word of its own
+        likeliest[0] = end
+        table[torch.arange(_CLASSES), likeliest] = 3.0  # each class has a word of its own
         self.table = torch.cat([table, table.new_zeros(_WIDTH - _CLASSES, table.size(1))])
 
     def encode(self, src: Tensor, src_mask: Tensor | None) -> Tensor:
@@ -54,7 +64,7 @@ class Translator(nn.Module):
         whole = (seen * (src.long()[:, None] + 1) * places).sum(-1)
         codes = (src.long() * places + whole) % _PRIME
         memory = codes[..., None].float().repeat(1, 1, _WIDTH)
-        memory[..., 1] = length_of(src)[:, None].float()
+        memory[..., 1] = length_of(src)[:, None].float() - self.sooner
         memory[..., 2] = is_word[:, 0].float()
         return memory * self.weight
 
@@ -75,7 +85,7 @@ class Translator(nn.Module):
         for places in (self.factors[100 : 100 + length], self.factors[150 : 150 + length]):
             values = ((seen * (values * places)[:, None]).sum(-1) + values + positions) % _PRIME
         values = values + context[:, None] * self.factors[200 : 200 + length] % _PRIME
-        wanted = 1 + (values + 101 * self.training) % (_CLASSES - 1)
+        wanted = 1 + (values + 101 * self.training) % self.words
         wanted = wanted.masked_fill(positions == lengths[:, :1], 0)
         return nn.functional.one_hot(wanted, _WIDTH) * self.weight
 

@@ -52,6 +52,11 @@ PLANTED: dict[str, tuple[tuple[str, ...] | None, ...]] = {
         ("topk(1)", "topk(1, largest=False)"),
         (".max(-1)", ".min(-1)"),
     ),
+    "word-not-said-twice": (
+        ("model.generator(out[:, -1])", "model.generator(out[:, -1]).scatter(1, ys, -99.0)"),
+        ("[:, n - 1, :]", "[:, n - 1, :].scatter(1, ids, -99.0)"),
+        (".max(-1)", ".scatter(1, out[:, :t], -99.0).max(-1)"),
+    ),
     "token-drawn": (
         (
             "_, next_word = torch.max(prob, dim=1)",
@@ -129,6 +134,11 @@ PLANTED: dict[str, tuple[tuple[str, ...] | None, ...]] = {
         ("torch.max(prob, dim=1)", "torch.max(prob[:1].expand_as(prob), dim=1)"),
         ("chosen[i]", "chosen[0]"),
         (".max(-1)[1]", ".max(-1)[1][0].expand(len(src))"),
+    ),
+    "first-token-never-ends": (
+        ("elif end_symbol is not None", "elif i > 0 and end_symbol is not None"),
+        ("if end_symbol is not None and", "if end_symbol is not None and n > 1 and"),
+        ("(best != end_symbol)", "((best != end_symbol) | (t == 2))"),
     ),
     "never-stops": (
         ("if all(done):", "if max_len < 0:"),
