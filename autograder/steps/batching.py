@@ -150,7 +150,9 @@ def _padded(draw: Draw, name: str, length: int, pad: int) -> Tensor:
     So there is not as much padding as there are sentences.
     """
     ids = draw.permutation(name, 30)[: 3 * length].view(3, length) + 11
-    ids[:, 0] = torch.tensor([0, 1, 0])  # below any padding
+    ids[:, 0] = torch.tensor([0, 1, 0])  # below any padding, also behind the start
+    ids[:, 1] = torch.tensor([1, 0, 1])
+    ids[0, 2] = 0  # not as many as there are sentences
     lacking = torch.tensor([0, draw.pick(f"{name}/lacking", (1, 2)), 3])
     lacking = lacking[draw.permutation(f"{name}/rows", 3)]
     return ids.masked_fill(torch.arange(length) >= length - lacking[:, None], pad)

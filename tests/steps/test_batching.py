@@ -361,6 +361,11 @@ PLANTED: dict[str, tuple[tuple[str, ...], ...]] = {
         ("(self.tgt_y != self.pad).float().sum()", "self.tgt_y.size(0) * last"),
         ("token != self._pad for", "1 for"),
     ),
+    "larger-ids-counted": (
+        ("(self.tgt_y != pad)", "(self.tgt_y > pad)"),
+        ("(self.tgt_y != self.pad)", "(self.tgt_y > self.pad)"),
+        ("token != self._pad for", "token > self._pad for"),
+    ),
     "input-counted": (
         ("(self.tgt_y != pad)", "(self.tgt != pad)"),
         ("(self.tgt_y != self.pad)", "(self.tgt != self.pad)"),
