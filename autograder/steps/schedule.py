@@ -79,7 +79,8 @@ def adam(subject: Subject, draw: Draw) -> dict[str, Value]:
     """The size of updates, as multiples of those that a steady gradient makes; what is left out.
 
     A steady gradient moves a parameter by the learning rate, which is set here: the multiples show
-    how gradients are averaged, what is added to the root, and what decays.
+    how gradients are averaged, what is added to the root, and what decays. In a first update all
+    parameters move alike.
     """
     model = _Numbers(len(_PULLS))
     optimizer = _parts(subject, model, 16)[0]
@@ -92,7 +93,9 @@ def adam(subject: Subject, draw: Draw) -> dict[str, Value]:
     for p in parts.parameters():
         p.grad = torch.ones_like(p)
     _step(optimizer, None)
-    found["left_out"] = [n for n, p in parts.named_parameters() if torch.equal(p, before[n])]
+    moved = {n: float((p.detach() - before[n]).abs().mean()) for n, p in parts.named_parameters()}
+    found["left_out"] = [n for n, move in moved.items() if not move]
+    found["slower"] = [n for n, move in moved.items() if 0 < move < 0.7 * max(moved.values())]
     return found
 
 
@@ -211,11 +214,11 @@ _PULLS = ("steady", "varied", "tiny", "once", "still")
 
 
 class _Numbers(nn.Module):
-    """A model of a few numbers, in float64."""
+    """A model of one matrix in float64: some let matrices decay, and nothing else."""
 
     def __init__(self, count: int) -> None:
         super().__init__()
-        self.numbers = nn.Parameter(torch.zeros(count, dtype=torch.float64))
+        self.numbers = nn.Parameter(torch.zeros(1, count, dtype=torch.float64))
 
 
 class _Parts(nn.Module):
@@ -265,22 +268,23 @@ def _drive(
     varied = draw.uniform("pulls", count, low=0.2, high=3.0).double()
     start = torch.tensor([0.0, 0.0, 0.0, 0.0, 50.0], dtype=torch.float64)
     numbers, moves = model.numbers, []
-    start = start[: len(numbers)]
+    start = start[: numbers.numel()]
     for n in range(count):
         pulls = torch.tensor([1.0, varied[n], 2e-9, float(n == 0), 0.0], dtype=torch.float64)
         with torch.no_grad():
             numbers.copy_(start)
-        numbers.grad = pulls[: len(numbers)].clone()
+        numbers.grad = pulls[None, : numbers.numel()].clone()
         _step(optimizer, scheduler)
-        moves.append(start - numbers.detach())
+        moves.append(start - numbers.detach()[0])
     return torch.stack(moves)
 
 
 def _step(optimizer: Any, scheduler: Any) -> None:
-    """One update, by the scheduler's learning rate or, without one, by one that is set here."""
+    """One update, by the scheduler's rates or, without one, by such whose largest is set here."""
     if scheduler is None:
-        for group in optimizer.param_groups:
-            group["lr"] = 0.01
+        rates = [float(group["lr"]) for group in optimizer.param_groups]
+        for group, rate in zip(optimizer.param_groups, rates, strict=True):
+            group["lr"] = 0.01 * (rate / max(rates) if max(rates) else 1.0)
     optimizer.step()
     if scheduler is not None:
         scheduler.step()

@@ -135,6 +135,23 @@ HONEST |= schedule_builds.HONEST
 FORMULA = "min(step ** (-0.5), step * warmup ** (-1.5))"
 # By mistake: an edit of each build; none, where it has no place.
 PLANTED: dict[str, tuple[tuple[str, ...], ...]] = {
+    "weights-decay": (
+        ("eps=1e-9", "eps=1e-9, weight_decay=1e-4"),
+        ("foreach=False", "foreach=False, weight_decay=0.01"),
+        (),
+    ),
+    "rates-by-part": (
+        (
+            "model.parameters()",
+            "[{'params': [p], 'lr': 0.1 if 'encoder' in n else 1.0}"
+            " for n, p in model.named_parameters()]",
+        ),
+        (),
+        (
+            "2.0} for p in model.parameters()",
+            '0.2 if "encoder" in n else 2.0} for n, p in model.named_parameters()',
+        ),
+    ),
     "base-rate-zero": (("lr=1.0", "lr=0"), (), ('"lr": 2.0', '"lr": 0.0')),
     "factor-twice": ((), (), ('"lr": 2.0', '"lr": 2.0 * factor')),
     "factor-and-warmup-swapped": (
@@ -361,7 +378,6 @@ UNKNOWN: dict[str, tuple[tuple[str, ...], set[str]]] = {
     "zero counts as two": (("step = max(step, 1)", "step = step or 2"), {"step_zero"}),
     "Adamax": (("optim.Adam(", "optim.Adamax("), {"adam"}),
     "NAdam": (("optim.Adam(", "optim.NAdam("), {"adam", "updates"}),
-    "a decay": (("eps=1e-9,", "eps=1e-9, weight_decay=0.01,"), {"adam"}),
     "amsgrad": (("eps=1e-9,", "eps=1e-9, amsgrad=True,"), {"adam"}),
     "only matrices": (
         (
