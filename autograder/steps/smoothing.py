@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from autograder.core.draw import Draw
 from autograder.core.observation import Odd, Value, see
@@ -109,6 +109,7 @@ def total(subject: Subject, draw: Draw) -> dict[str, Value]:
         "changed": [name for name, now, before in pairs if not torch.equal(now, before)],
         "follows": Odd("no numbers"),
         "remembered": _remembered(subject, draw, ids, size, pad),
+        "measured": _measured(subject, draw, ids, size, pad),
     }
     if isinstance(loss, Tensor) and isinstance(other, Tensor):
         fall = _read(criterion, draw, "total", ids, size) * (inputs[1] - inputs[0])
@@ -121,6 +122,14 @@ def _remembered(subject: Subject, draw: Draw, ids: Tensor, size: int, pad: int) 
     used, new = (subject.LabelSmoothing(size, pad, 0.3) for _ in range(2))
     _slopes(used, draw.normal("before", len(ids), size), ids.flip(0))
     return _read(used, draw, "after", ids, size) - _read(new, draw, "after", ids, size)
+
+
+def _measured(subject: Subject, draw: Draw, ids: Tensor, size: int, pad: int) -> Tensor:
+    """How the distribution differs in eval mode."""
+    learning, measuring = (subject.LabelSmoothing(size, pad, 0.3) for _ in range(2))
+    if isinstance(measuring, nn.Module):
+        measuring.eval()
+    return _read(measuring, draw, "mode", ids, size) - _read(learning, draw, "mode", ids, size)
 
 
 def _size(draw: Draw) -> int:

@@ -116,6 +116,10 @@ return loss
 # Mistakes planted in three of them, by hand: slug -> build -> edits.
 ONE, TWO, SUMS = "16.1 one-hot", "16.2 the padding word first", "16.3 two sums, no distribution"
 PLANTED: dict[str, dict[str, list[tuple[str, str]]]] = {
+    "smoothing-in-training-only": {
+        b: [(first, f"self.eps *= self.training\n{first}")]
+        for b, first in ((ONE, "hot = nn"), (TWO, "q = torch.full("), (SUMS, "real ="))
+    },
     "smoothing-share-by-vocabulary": {
         b: [("(self.size - 2)", "self.size")] for b in (ONE, TWO, SUMS)
     },
