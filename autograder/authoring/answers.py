@@ -7,12 +7,15 @@ from functools import cache
 
 from autograder.authoring.docstrings import answer_in
 from autograder.authoring.notebooks import notebook_of
-from autograder.authoring.stubs import is_filled, stub_of
-from autograder.core.cells import NOTEBOOK, NoNotebook, code_cells, plain
+from autograder.authoring.pieces import pieces_of
+from autograder.authoring.stubs import BEGIN, is_filled, stub_of
+from autograder.core.cells import NOTEBOOK, NoNotebook, code_cells
 from autograder.core.speech import LANGUAGES
 from autograder.core.step import Step, find_step
 
 _TO_WRITE = re.compile(r"(\s*# YOUR CODE HERE)?\s*raise NotImplementedError\([^)]*\)")
+_MAGIC = re.compile(r"^\s*[%!].*", re.MULTILINE)
+_LONGEST = 200_000  # characters: what is longer is no stub, and takes long to read
 
 
 def has_answer(name: str, data: bytes, step: Step) -> bool:
@@ -24,15 +27,19 @@ def has_answer(name: str, data: bytes, step: Step) -> bool:
         step: whose pieces.
     """
     text = _text(data)
-    if name.endswith(NOTEBOOK):
-        try:
-            text = "\n\n".join(plain(cell.text) for cell in code_cells(text))
-        except NoNotebook:
-            return False
-    names = "|".join(step.exports)
-    defines = rf"^((async +)?def|class) +({names})\b|^({names})\s*="
-    if not re.search(defines, text, re.MULTILINE):
+    try:
+        parts = [cell.text for cell in code_cells(text)] if name.endswith(NOTEBOOK) else [text]
+    except NoNotebook:
         return False
+    names = "|".join(_asked(step.name))
+    defines = re.compile(rf"^((async +)?def|class) +({names})\b|^({names})\s*=", re.MULTILINE)
+    parts = [_MAGIC.sub("", part) for part in parts if defines.search(part)]
+    if sum(map(len, parts)) > _LONGEST:
+        return True
+    return any(_is_filled(part, step) for part in parts)
+
+
+def _is_filled(text: str, step: Step) -> bool:
     try:
         return is_filled(text, _given(step.name)[0])
     except (ValueError, RecursionError, MemoryError):  # no Python, so no stub any more
@@ -51,6 +58,13 @@ def is_given(name: str, data: bytes, step: Step) -> bool:
     except NoNotebook:
         return False
     return set(found) <= _given(step.name)[1]
+
+
+@cache
+def _asked(name: str) -> list[str]:
+    """The definitions of a step's stub in which there is something to write."""
+    answer = find_step(name).solution.read_text(encoding="utf-8")
+    return [piece.name for piece in pieces_of(answer) if BEGIN in piece.text]
 
 
 @cache

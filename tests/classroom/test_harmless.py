@@ -38,9 +38,20 @@ class Found(HTMLParser):
 @given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
 def test_nothing_of_a_student_is_more_than_text(text: str) -> None:
     found = Found(markdown2html(harmless(text)))
-    assert not found.tags & {"script", "b"}
+    assert not found.tags & {"script", "b", "img"}
     starts = ("javascript:", "vbscript:", "data:")
     assert not [link for link in found.links if link.strip().lower().startswith(starts)]
+
+
+@pytest.mark.parametrize("text", ["![x](/api)", "![x][]\n\n[x]: http://a.b/c", "a![x](y)"])
+def test_nothing_is_fetched_by_whoever_looks(text: str) -> None:
+    assert "img" in Found(markdown2html(text)).tags
+    assert "img" not in Found(markdown2html(harmless(text))).tags
+
+
+def test_an_image_of_the_notebooks_own_is_shown() -> None:
+    text = "![plot](attachment:plot.png)"
+    assert harmless(text) == text
 
 
 @pytest.mark.parametrize("text", LINKS)
