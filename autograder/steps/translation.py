@@ -11,7 +11,7 @@ from torch import Tensor
 from autograder.core.draw import Draw
 from autograder.core.observation import Odd, Value, apart
 from autograder.core.subject import Subject
-from autograder.toys.pairs import Side, Sides
+from autograder.toys.bilingual import Bilingual
 from autograder.toys.small import last_outputs, small_model
 from autograder.toys.table import Table, Tree
 from autograder.toys.translator import PAD, Translator, vocab_size
@@ -22,6 +22,7 @@ from autograder.toys.trees import (
     CROWDED,
     FOUR,
     LATE,
+    MARKS_SAID,
     OVERTAKEN,
     SHORT,
     SPECIALS_SAID,
@@ -106,51 +107,42 @@ def encodes_once(subject: Subject, draw: Draw) -> dict[str, Value]:
 
 def words(subject: Subject, draw: Draw) -> dict[str, Value]:
     """What is read of sentences, and what is said."""
-    found: dict[str, Value] = {}
-    cases = (("greedy", (), "a d"), ("cut", (2, 1), "a"), ("beam", (9, 3), "b g"))
-    for name, more, right in cases:
-        table, (source, target) = _bilingual(draw, ASTRAY)
-        ends = (source.pipeline, source.vocabulary, target.vocabulary)
-        said = subject.translate(table, source.texts[0], *ends, *more)
-        found[name] = _as_found(subject, said, table, target, *(more or (72, 1)), right)
-        found["read"] = source.sentence(table.sources[0].flatten().tolist())
-        found["all_visible"] = _all_visible(table, source)
-    table, (source, target) = _bilingual(draw, SPECIALS_SAID)
-    ends = (source.pipeline, source.vocabulary, target.vocabulary)
-    said = subject.translate(table, "", *ends)
-    found["unknown_left_out"] = _as_found(subject, said, table, target, 72, 1, "a a")
-    found["read_empty"] = source.sentence(table.sources[0].flatten().tolist())
-    table, _ = _bilingual(draw, ASTRAY)
+    greedy, cut, beam, rare = (Bilingual(draw, ASTRAY) for _ in range(4))
+    trees = (OVERTAKEN, MARKS_SAID, SPECIALS_SAID)
+    long, marks, empty = (Bilingual(draw, tree) for tree in trees)
     # No vocabulary has the second word, and the first has the id 0.
-    rare = source.joint.join((source.vocabulary.tokens([0])[0], "qoq"))
-    subject.translate(table, rare, *ends)
-    found["read_rare"] = source.sentence(table.sources[0].flatten().tolist())
-    found["rare_visible"] = _all_visible(table, source)
-    return found
-
-
-def _all_visible(table: Table, source: Side) -> bool:
-    """Whether the mask hides nothing of the first sentence that was read, but for padding."""
-    read, mask = table.sources[0], table.masks[0]
-    word = read.flatten() != source.vocabulary["<blank>"]
-    if mask is None:
-        return bool(word.all())
-    fits = mask.numel() == mask.size(-1) == read.size(-1)
-    return fits and torch.equal(mask.flatten() != 0, word)
+    unknown = rare.source.joint.join((rare.source.vocabulary.tokens([0])[0], "qoq"))
+    found: dict[str, Value] = {
+        "greedy": greedy.as_found(subject, "a d"),
+        "cut": cut.as_found(subject, "a", 2, 1),
+        "beam": beam.as_found(subject, "b g", 9, 3),
+        "overtaking": long.as_found(subject, "b c d e f g h i j", 13, 2),
+        "marks": marks.as_found(subject, "a , < b"),
+        "unknown_left_out": empty.as_found(subject, "a a", sentence=""),
+    }
+    rare.translate(subject, sentence=unknown)
+    return {
+        **found,
+        "read": greedy.read(),
+        "read_cut": cut.read(),
+        "read_empty": empty.read(),
+        "read_rare": rare.read(),
+        "all_visible": greedy.all_visible(),
+        "rare_visible": rare.all_visible(),
+    }
 
 
 def translate_mode(subject: Subject, draw: Draw) -> dict[str, Value]:
     """The model's mode while it translates, and afterwards; and whether gradients are kept."""
     found: dict[str, Value] = {}
     for name, training in (("training", True), ("evaluating", False)):
-        table, (source, target) = _bilingual(draw, ASTRAY)
-        table.train(training)
-        subject.translate(
-            table, source.texts[0], source.pipeline, source.vocabulary, target.vocabulary
-        )
-        found[f"{name}_inside"] = any(mode for _, mode, _ in table.calls)
-        found[f"{name}_after"] = table.training
-        found["gradients"] = any(gradients for *_, gradients in table.calls)
+        toy = Bilingual(draw, ASTRAY)
+        toy.table.train(training)
+        toy.translate(subject)
+        found[f"{name}_inside"] = any(mode for _, mode, _ in toy.table.calls)
+        found[f"{name}_after"] = toy.table.training
+        found[f"{name}_parts_after"] = toy.table.part.training
+        found["gradients"] = any(gradients for *_, gradients in toy.table.calls)
     return found
 
 
@@ -172,10 +164,14 @@ def maps_mode(subject: Subject, draw: Draw) -> dict[str, Value]:
     model, given = small_model(draw)
     model.train()
     maps = subject.attention_maps(model, *given)
-    found: dict[str, Value] = {"training_after": model.training}
+    found: dict[str, Value] = {
+        "training_after": model.training,
+        "training_parts_after": all(part.training for part in model.modules()),
+    }
     model.eval()
     again = subject.attention_maps(model, *given)
     found["evaluating_after"] = model.training
+    found["evaluating_parts_after"] = any(part.training for part in model.modules())
     largest = 0.0
     for name in again:
         gap = apart(maps[name], again[name])
@@ -267,30 +263,3 @@ def _best(subject: Subject, draw: Draw, tree: Tree, beam: int, alpha: float) -> 
     """The best hypothesis in the tree's letters."""
     table, search = _search(subject, draw, tree, 13)
     return table.told(_first(search(beam, alpha))[0])
-
-
-def _bilingual(draw: Draw, tree: Tree) -> tuple[Table, tuple[Side, Side]]:
-    """A model that says words of the second language, and both languages."""
-    source, target = Sides(draw, "translate", [(4, 12), (12, 4)], usual=False).both
-    own = target.pipeline(target.texts[0])
-    ids = {letter: target.vocabulary[word] for letter, word in zip("abcdefgh", own, strict=False)}
-    ids |= {special: target.vocabulary[special] for special in ("<unk>", "<blank>")}
-    start, end = target.vocabulary["<s>"], target.vocabulary["</s>"]
-    table = Table(draw, start, end, tree, ids, len(target.vocabulary))
-    return table.eval(), (source, target)
-
-
-def _as_found(
-    subject: Subject, said: Any, table: Table, target: Side, max_len: int, beam: int, right: str
-) -> Value:
-    """What was said; what the subject's own search finds counts as right, whatever it is."""
-    words = [target.vocabulary.tokens([table.ids[letter]])[0] for letter in right.split()]
-    try:
-        src, mask = table.sources[-1], torch.ones(1, 1, table.sources[-1].size(1)) > 0
-        start, end = target.vocabulary["<s>"], target.vocabulary["</s>"]
-        found = _pairs(subject.beam_search(table, src, mask, max_len, start, end, beam))
-        own = target.words([i for i in found[0][0] if i != target.vocabulary["<unk>"]])
-    except Exception:  # the search is looked at elsewhere
-        own = None
-    asked = " ".join(words)
-    return asked if said == own else said if isinstance(said, str) else Odd(type(said).__name__)
