@@ -87,3 +87,10 @@ SPECIALS_SAID: Tree = {
     "a <unk>": {"<blank>": 1.0},
     "a <unk> <blank>": {"a": 1.0},
 }
+# Words and marks, which are words as well.
+MARKS_SAID: Tree = {
+    "": {"a": 1.0},
+    "a": {",": 1.0},
+    "a ,": {"<": 1.0},
+    "a , <": {"b": 1.0},
+}

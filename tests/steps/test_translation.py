@@ -238,6 +238,27 @@ PLANTED: dict[str, list[tuple[str, str, str]]] = {
     "said-with-unknown": [(BATCHED, '"<blank>", "<unk>"]', '"<blank>"]')],
     "said-without-spaces": [(OBJECTS, '" ".join', '"".join')],
     "said-as-list": [(OBJECTS, '" ".join(said)', "said")],
+    "said-without-angles": [
+        (
+            translation_builds.LINKED,
+            'not (w.startswith("<") and w.endswith(">"))',
+            'w[:1] != "<"',
+        ),
+        (OBJECTS, 'not in ("<blank>", "<unk>")', '.find("<")'),
+    ],
+    "said-with-marks-attached": [(OBJECTS, '" ".join(said)', '" ".join(said).replace(" ,", ",")')],
+    "source-cut-at-max-len": [
+        (OBJECTS, "*src_pipeline(sentence),", "*src_pipeline(sentence)[: max_len - 2],")
+    ],
+    "translate-by-log-p": [
+        (OBJECTS, "max_len, start, end, beam)", "max_len, start, end, beam, 0)")
+    ],
+    "translate-mode-of-whole-only": [
+        (BATCHED, "        model.train()\n", "        model.training = True\n")
+    ],
+    "maps-mode-of-whole-only": [
+        (BATCHED, "    model.train(was_training)\n", "    model.training = was_training\n")
+    ],
     "translate-beam-ignored": [
         (BATCHED, "beam=beam", "beam=1"),
         (OBJECTS, "if beam == 1", "if True"),
