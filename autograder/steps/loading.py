@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import compress, pairwise
-from typing import Any
+from itertools import compress
 
 import torch
 from torch import Tensor
@@ -13,8 +11,14 @@ from autograder.core.draw import Draw
 from autograder.core.observation import Value
 from autograder.core.subject import Subject
 from autograder.toys.pairs import Sides, batch_of, rows_of, sides_made
-
-Batches = list[list[int]]
+from autograder.toys.plans import (
+    area_of,
+    batches_of,
+    drawn,
+    goes_one_way,
+    length_at,
+    sentence_lengths,
+)
 
 
 def sentences(subject: Subject, draw: Draw) -> dict[str, Value]:
@@ -94,7 +98,10 @@ def ids(subject: Subject, draw: Draw) -> dict[str, Value]:
 
 
 def cut(subject: Subject, draw: Draw) -> dict[str, Value]:
-    """Which words are left under a limit that some sentences pass, and whether all end alike."""
+    """Which words are left under a limit that some sentences pass, and whether all end alike.
+
+    And how wide rows are under the smallest limit there is.
+    """
     limit = draw.pick("limit", (5, 6, 7))
     just, over = limit - 2, limit - 1
     lengths = [(just, over + 3), (over, 1), (limit, just), (2, just - 1), (over + 4, limit)]
@@ -108,6 +115,9 @@ def cut(subject: Subject, draw: Draw) -> dict[str, Value]:
         found[name] = sorted(map(side.words, rows))
         found[f"{name}_alike"] = len(set(map(side.behind, rows))) == 1
         found[f"{name}_within"] = len(rows[0]) <= limit
+    batch = batch_of(subject, Sides(draw, "shortest", [(3, 2), (0, 0), (1, 4)]), "cpu", 2)
+    for name, cells in zip(("source", "target"), batch, strict=True):
+        found[f"{name}_shortest"] = list(cells.shape) if isinstance(cells, Tensor) else cells
     return found
 
 
@@ -138,9 +148,9 @@ def every(subject: Subject, draw: Draw) -> dict[str, Value]:
     """How often the indices occur, in order and shuffled."""
     found: dict[str, Value] = {}
     for name, shuffle in (("ordered", False), ("shuffled", True)):
-        lengths, most = _lengths(draw)
+        lengths, most = sentence_lengths(draw)
         given = list(lengths)
-        indices = [i for batch in _batches(subject, given, most, shuffle) for i in batch]
+        indices = [i for batch in batches_of(subject, given, most, shuffle) for i in batch]
         found[f"{name}_missing"] = len(set(range(len(lengths))) - set(indices))
         found[f"{name}_repeated"] = len(indices) - len(set(indices))
         found[f"{name}_strange"] = len(set(indices) - set(range(len(lengths))))
@@ -150,16 +160,16 @@ def every(subject: Subject, draw: Draw) -> dict[str, Value]:
 
 def budget(subject: Subject, draw: Draw) -> dict[str, Value]:
     """The areas that are larger than allowed, and whether there are empty batches."""
-    lengths, most = _lengths(draw)
+    lengths, most = sentence_lengths(draw)
     found: dict[str, Value] = {}
     for name, shuffle in (("ordered", False), ("shuffled", True)):
-        batches = _batches(subject, lengths, most, shuffle)
-        areas = [_area(batch, lengths) for batch in batches]
+        batches = batches_of(subject, lengths, most, shuffle)
+        areas = [area_of(batch, lengths) for batch in batches]
         found[f"{name}_over"] = sorted(area - most for area in areas if area > most)[-5:]
         found[f"{name}_empty"] = [] in batches
     try:
         found["exact"] = all(
-            len(batch) == 1 for batch in _batches(subject, [most] * 2, most, False)
+            len(batch) == 1 for batch in batches_of(subject, [most] * 2, most, False)
         )
     except Exception as e:
         found["exact"] = type(e).__name__
@@ -168,12 +178,12 @@ def budget(subject: Subject, draw: Draw) -> dict[str, Value]:
 
 def similar(subject: Subject, draw: Draw) -> dict[str, Value]:
     """Whether batches are mostly words, and not far from full, in order and shuffled."""
-    lengths, most = _lengths(draw)
+    lengths, most = sentence_lengths(draw)
     found: dict[str, Value] = {}
     for name, shuffle in (("ordered", False), ("shuffled", True)):
-        batches = [batch for batch in _batches(subject, lengths, most, shuffle) if batch]
-        area = sum(_area(batch, lengths) for batch in batches)
-        real = sum(_length(i, lengths) for batch in batches for i in batch)
+        batches = [batch for batch in batches_of(subject, lengths, most, shuffle) if batch]
+        area = sum(area_of(batch, lengths) for batch in batches)
+        real = sum(length_at(i, lengths) for batch in batches for i in batch)
         found[f"{name}_little_padding"] = real > 0.85 * area
         found[f"{name}_well_filled"] = area > 0.4 * most * len(batches)
         rows = max(map(len, batches), default=0)
@@ -183,20 +193,23 @@ def similar(subject: Subject, draw: Draw) -> dict[str, Value]:
 
 def shuffled(subject: Subject, draw: Draw) -> dict[str, Value]:
     """What the order of the batches depends on."""
-    lengths, most = _lengths(draw)
-    handed = [_drawn(subject, lengths, most, own=seed, default=8) for seed in (1, 2, 3, 4)]
-    again = _drawn(subject, lengths, most, own=1, default=9)
-    default = [_drawn(subject, lengths, most, default=seed) for seed in (5, 5, 6)]
-    longest = [[max(_length(i, lengths) for i in b) for b in batches if b] for batches in handed]
-    ordered = [_drawn(subject, lengths, most, False, default=seed) for seed in (5, 6)]
-    unsaid = [_drawn(subject, lengths, most, None, default=seed) for seed in (5, 6)]
+    lengths, most = sentence_lengths(draw)
+    handed = [drawn(subject, lengths, most, own=seed, default=8) for seed in (1, 2, 3, 4)]
+    again = drawn(subject, lengths, most, own=1, default=9)
+    default = [drawn(subject, lengths, most, default=seed) for seed in (5, 5, 6)]
+    longest = [[max(length_at(i, lengths) for i in b) for b in batches if b] for batches in handed]
+    ordered = [drawn(subject, lengths, most, False, default=seed) for seed in (5, 6)]
+    unsaid = [drawn(subject, lengths, most, None, default=seed) for seed in (5, 6)]
     same = handed[0] == ordered[0]
+    goes_on = torch.Generator().manual_seed(1)
+    epochs = [batches_of(subject, lengths, most, True, goes_on) for _ in range(2)]
     return {
         "as_ordered": same,
-        "by_length": same or any(map(_goes_one_way, longest)),
+        "by_length": same or any(map(goes_one_way, longest)),
         "by_default": unsaid[0] != unsaid[1],
         "repeats": again == handed[0],
         "varies": handed[1] != handed[0],
+        "epochs_vary": epochs[0] != epochs[1],
         "default_repeats": default[0] == default[1],
         "default_varies": default[0] != default[2],
         "ordered_repeats": ordered[0] == ordered[1],
@@ -205,8 +218,8 @@ def shuffled(subject: Subject, draw: Draw) -> dict[str, Value]:
 
 def company(subject: Subject, draw: Draw) -> dict[str, Value]:
     """Whether sentences of equal length meet others when they are shuffled anew."""
-    lengths, most = _lengths(draw)
-    one, two = (_drawn(subject, lengths, most, own=seed, default=seed) for seed in (1, 2))
+    lengths, most = sentence_lengths(draw)
+    one, two = (drawn(subject, lengths, most, own=seed, default=seed) for seed in (1, 2))
     if sorted(i for batch in one for i in batch) != list(range(len(lengths))):
         return {"same_company": False}  # which indices there are is another check's matter
     same = set(map(frozenset, one)) == set(map(frozenset, two))
@@ -215,84 +228,36 @@ def company(subject: Subject, draw: Draw) -> dict[str, Value]:
 
 def too_long(subject: Subject, draw: Draw) -> dict[str, Value]:
     """What becomes of a sentence that is longer than a batch may be large."""
-    lengths, most = _lengths(draw)
-    _batches(subject, lengths, most, False)
+    lengths, most = sentence_lengths(draw)
+    batches_of(subject, lengths, most, False)
     found: dict[str, Value] = {}
-    for name, at in (("first", 0), ("later", 17)):
+    for name, at, shuffle in (("first", 0, True), ("later", 17, True), ("in_order", 17, False)):
         given = [*lengths[:at], most + 1, *lengths[at:]]
-        found[name] = _refusal(subject, given, most)[0]
+        found[name] = _refusal(subject, given, most, shuffle)[0]
     return found
 
 
 def too_long_named(subject: Subject, draw: Draw) -> dict[str, Value]:
     """Whether the refusal tells the length."""
-    lengths, most = _lengths(draw)
-    _batches(subject, lengths, most, False)
+    lengths, most = sentence_lengths(draw)
+    batches_of(subject, lengths, most, False)
     length = most + draw.pick("excess", (13, 17, 19))
     kind, message = _refusal(subject, [*lengths, length], most)
     # Whether it is refused at all is another check's matter.
     return {"named": str(length) in message or kind != "ValueError"}
 
 
-def _goes_one_way(sizes: list[int]) -> bool:
-    """Whether these are sorted, from wherever they begin; a few may be so by chance."""
-    ups = sum(a < b for a, b in pairwise(sizes))
-    downs = sum(a > b for a, b in pairwise(sizes))
-    return len(sizes) > 12 and min(ups, downs) <= 1
-
-
-def _refusal(subject: Subject, lengths: list[int], most: int) -> tuple[str, str]:
+def _refusal(
+    subject: Subject, lengths: list[int], most: int, shuffle: bool = True
+) -> tuple[str, str]:
     """The kind of error, ValueError and its kin counting as one, and what it says."""
     try:
-        _batches(subject, lengths, most, True)
+        batches_of(subject, lengths, most, shuffle)
     except ValueError as e:
         return "ValueError", str(e)
     except Exception as e:
         return type(e).__name__, str(e)
     return "no error", ""
-
-
-def _lengths(draw: Draw) -> tuple[list[int], int]:
-    """Lengths of sentences, many of them equal, in no order; and how large a batch may be."""
-    numbers = draw.uniform("lengths", 160, low=2, high=24).long().tolist()
-    return numbers, draw.pick("most", (97, 103, 109, 113))
-
-
-def _drawn(
-    subject: Subject,
-    lengths: list[int],
-    most: int,
-    shuffle: bool | None = True,
-    *,
-    own: int | None = None,
-    default: int = 0,
-) -> Batches:
-    """The batches, under seeds of a generator of their own, if any, and of torch's default one."""
-    torch.default_generator.manual_seed(default)
-    generator = None if own is None else torch.Generator().manual_seed(own)
-    return _batches(subject, lengths, most, shuffle, generator)
-
-
-def _batches(
-    subject: Subject,
-    lengths: list[int],
-    most: int,
-    shuffle: bool | None,
-    generator: torch.Generator | None = None,
-) -> Batches:
-    """The batches; where `shuffle` is None, nothing is said about shuffling."""
-    said = () if shuffle is None else (shuffle, generator)
-    found: Iterable[Any] = subject.batches_by_length(lengths, most, *said)
-    return [[int(i) for i in batch] for batch in found]
-
-
-def _length(index: int, lengths: list[int]) -> int:
-    """A sentence's length; an index that is none is another check's matter."""
-    return lengths[index] if 0 <= index < len(lengths) else 0
-
-
-def _area(batch: list[int], lengths: list[int]) -> int:
-    return len(batch) * max((_length(i, lengths) for i in batch), default=0)
 
 
 def _run(row: list[int]) -> int:

@@ -173,6 +173,18 @@ def collate_batch(
 PLANTED: dict[str, list[tuple[str, str, str]]] = {
     "start-missing": [(PADDED, '["<s>"] + ', ""), (BUCKETS, "[bos] + row", "row")],
     "end-missing": [(FILLED, ' + [vocab["</s>"]]', "")],
+    "cut-keeps-a-word": [(FILLED, "max(limit - 2, 0)", "max(limit - 2, 1)")],
+    "generator-begun-anew": [
+        (
+            loading_builds.SCATTERED,
+            "    numbers = torch.tensor(lengths",
+            "    generator and generator.manual_seed(generator.initial_seed())\n"
+            "    numbers = torch.tensor(lengths",
+        )
+    ],
+    "too-long-in-order-let-through": [
+        (FILLED, "if n > max_tokens:", "if shuffle and n > max_tokens:"),
+    ],
     "markers-swapped": [(BUCKETS, '["<s>", "</s>", "<blank>"]', '["</s>", "<s>", "<blank>"]')],
     "markers-fixed": [(BUCKETS, "[bos] + row + [eos]", "[0] + row + [1]")],
     "padding-zero": [(FILLED, 'vocab["<blank>"]', "0"), (BUCKETS, "value=pad)", "value=0)")],
