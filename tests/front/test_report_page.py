@@ -122,7 +122,7 @@ def test_the_same_message_is_told_once_a_student() -> None:
     both = wrong(message="A long story.")
     text = page(figures_of([line("ada", output=both, dropout=both)]), "en")
     assert text.count("A long story.") == 1
-    assert "The same as for computes max(0, x W_1 + b_1) W_2 + b_2." in text
+    assert "The same as for “computes max(0, x W_1 + b_1) W_2 + b_2”." in text
 
 
 def test_korean_is_korean_though_the_results_are_english() -> None:
