@@ -27,6 +27,8 @@ def tokens(subject: Subject, draw: Draw) -> dict[str, Value]:
     empty = _texts(subject.tokenize("", Tokenizer(alone)))
     if isinstance(empty, list):
         empty = [token for token in empty if not str(token).isspace()]
+    # A letter is one character, whatever it could be taken apart into.
+    found["german"] = _texts(subject.tokenize(f"Ü{c} {d}ö.", Tokenizer(".")))
     return {**found, "empty": empty}
 
 
@@ -105,8 +107,10 @@ def without_unk(subject: Subject, draw: Draw) -> dict[str, Value]:
     own = ("<blank>", "<s>")
     vocabulary = subject.build_vocabulary(text, min_freq=1, specials=own)
     if "<unk>" in _listed(vocabulary, [*own, *text[0], "<unk>"]):  # another check's matter
-        return {"refused": True}
-    return {"refused": attempt(lambda: vocabulary[_NOBODY[0]])}
+        return {"refused": True, "only_alone": False}
+    refused = attempt(lambda: vocabulary[_NOBODY[0]])
+    in_sentence = attempt(lambda: list(vocabulary([_NOBODY[0], text[0][0]])))
+    return {"refused": refused, "only_alone": refused and not in_sentence}
 
 
 def specials(subject: Subject, draw: Draw) -> dict[str, Value]:
@@ -134,6 +138,7 @@ def kept(subject: Subject, draw: Draw) -> dict[str, Value]:
     counts = {word: 1 + i % 5 for i, word in enumerate(words(draw, "kept", 15))}
     counts |= {word.title(): 1 for word in list(counts)[:2]}  # another word than in lower case
     counts |= {".": 5, "n't": 2, "a": 3, "7": 4, "<": 2}  # tokens as well as words are
+    counts |= {"für": 5, "Straße": 3}
     text = [[word] * count for word, count in counts.items()]
     found: dict[str, Value] = {}
     for name, asked in (("usual", {}), ("1", {"min_freq": 1}), ("4", {"min_freq": 4})):

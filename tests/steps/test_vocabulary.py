@@ -162,6 +162,33 @@ PLANTED: dict[str, list[tuple[str, str, str]]] = {
         (LIBRARY, "tok.text for", "tok.lower_ for"),
         (COUNTS, "tokenizer(text.strip())", "tokenizer(text.strip().casefold())"),
     ],
+    "tokens-letters-taken-apart": [
+        (
+            vocabulary_builds.TRIE,
+            "tokenizer.tokenizer(text.strip())",
+            "tokenizer(__import__('unicodedata').normalize('NFD', text.strip()))",
+        )
+    ],
+    "unknown-refused-alone-only": [
+        (
+            vocabulary_builds.DEFAULTS,
+            "map(self.stoi.__getitem__, tokens)",
+            "map(lambda t: self.stoi.get(t, self.stoi.get('<unk>')), tokens)",
+        ),
+        (
+            LIBRARY,
+            "for token in tokens]",
+            "for token in tokens if token in self.stoi or self.default_index]",
+        ),
+    ],
+    "kept-ascii-only": [
+        (COUNTS, "if counts[token] >=", "if max(token) <= 'z' and counts[token] >="),
+        (
+            vocabulary_builds.RUNS,
+            "if count >= min_freq",
+            "if token.isascii() and count >= min_freq",
+        ),
+    ],
     "tokens-tokenizer-unused": [(LISTS, "return found", "return text.split()")],
     "tokens-objects": [(LISTS, "str(token.text)", "token"), (LIBRARY, "tok.text for", "tok for")],
     "tokens-markers-as-text": [(LISTS, 'text.strip("\\n ")', '"<s>" + text.strip() + "</s>"')],
