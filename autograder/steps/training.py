@@ -265,6 +265,8 @@ def _after_a_bad_epoch(subject: Subject, draw: Draw) -> dict[str, Value]:
     """
     plan: dict[str, Any] = {"dropout": 0.3, "shuffled": True, "factors": (1, -2, 0.5)}
     with temporary_folder() as folder:
+        for name in ("a", "b"):
+            (folder / name).mkdir()
         straight, first = Training(draw, **plan), Training(draw, **plan)
         with draw.torch_seeded("order"):
             straight.run(subject, folder / "a", epochs=3)
