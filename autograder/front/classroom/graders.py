@@ -23,7 +23,7 @@ _IDLE_SECONDS = 60.0  # a server that shows Formgrader lives on when all is grad
 class Graders:
     """Verdicts on submissions, for whichever step is asked; one at a time.
 
-    Numbers are drawn anew with each worker: code that has run can tell its author what it saw.
+    After each pause numbers are drawn anew: code that has run can tell its author what it saw.
 
     Args:
         tier: the walls around learners' code.
