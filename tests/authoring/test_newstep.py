@@ -80,6 +80,7 @@ def test_a_new_step_passes_the_gate_as_it_is_made(checkout: Path):
     run(checkout, "-c", program)
 
 
+@pytest.mark.slow
 def test_a_new_step_keeps_what_every_step_keeps_as_it_is_made(checkout: Path):
     command = "import sys; from autograder.front.command import main; sys.exit(main())"
     printed = run(checkout, "-c", command, "new-step", "19", "gating")

@@ -30,7 +30,7 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
     return made
 
 
-@pytest.mark.parametrize("way", ["nbgrader", "kit"])
+@pytest.mark.parametrize("way", [pytest.param("nbgrader", marks=pytest.mark.slow), "kit"])
 def test_both_ways_give_the_cells_points(course: Course, tmp_path: Path, way: str) -> None:
     mine = course.copy(tmp_path / "course")
     if way == "nbgrader":
@@ -41,6 +41,7 @@ def test_both_ways_give_the_cells_points(course: Course, tmp_path: Path, way: st
     assert mine.marks("step04") == {"right": right, "wrong": {**right, "output": 0}}
 
 
+@pytest.mark.slow
 def test_validate_is_satisfied_with_what_is_right(course: Course) -> None:
     path = course.folder("right", "step04") / "step04.ipynb"
     assert "Success" in call(course.root, "nbgrader", "validate", path).said
