@@ -62,7 +62,7 @@ _SOCKETS = (
     ),
     Attack(
         "listen at an abstract socket",
-        "s = socket.socket(socket.AF_UNIX); s.bind('\\0me'); s.listen(); got()",
+        "s = socket.socket(socket.AF_UNIX); s.bind(''); s.listen(); got()",
     ),
     Attack(
         "ask the kernel by netlink",
