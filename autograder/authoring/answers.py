@@ -6,9 +6,8 @@ import re
 from functools import cache
 
 from autograder.authoring.docstrings import answer_in
-from autograder.authoring.notebooks import notebook_of
-from autograder.authoring.pieces import pieces_of
-from autograder.authoring.stubs import BEGIN, is_filled, stub_of
+from autograder.authoring.notebooks import names_to_write, notebook_of
+from autograder.authoring.stubs import is_filled, stub_of
 from autograder.core.cells import NOTEBOOK, NoNotebook, code_cells
 from autograder.core.speech import LANGUAGES
 from autograder.core.step import Step, find_step
@@ -62,9 +61,7 @@ def is_given(name: str, data: bytes, step: Step) -> bool:
 
 @cache
 def _asked(name: str) -> list[str]:
-    """The definitions of a step's stub in which there is something to write."""
-    answer = find_step(name).solution.read_text(encoding="utf-8")
-    return [piece.name for piece in pieces_of(answer) if BEGIN in piece.text]
+    return names_to_write(answer_in(find_step(name).solution, "en"))
 
 
 @cache

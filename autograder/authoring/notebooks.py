@@ -52,6 +52,11 @@ def name_of(step: Step, lang: str) -> str:
     return f"{step.name}{BY_LANGUAGE[lang]}.ipynb"
 
 
+def names_to_write(answer: str) -> list[str]:
+    """The definitions of a model answer in which a learner has something to write."""
+    return [piece.name for piece in pieces_of(answer) if stubs.BEGIN in piece.text]
+
+
 def stale(root: Path, steps: Sequence[Step]) -> list[Path]:
     """The notebooks of those steps that are missing, or not as they would be made now.
 
@@ -161,7 +166,7 @@ def _code_to_write(answer: str, stub: str, solved: bool) -> Iterator[Cell]:
 
     (It would empty one that is to be filled in and has no marks.)
     """
-    asked = {piece.name for piece in pieces_of(answer) if stubs.BEGIN in piece.text}
+    asked = names_to_write(answer)
     for piece in pieces_of(answer if solved else stub):
         if piece.name in asked:
             name = f"write_{piece.name}"
