@@ -53,11 +53,6 @@ def stub(step: Step, lang: str = "en") -> str:
     return stub_of(answer_in(step.solution, lang), step.number)
 
 
-def solution(step: Step) -> str:
-    """A step's model answer."""
-    return read(step.solution)
-
-
 def companions(step: Step) -> Iterator[Path]:
     """The kit's own files that lie beside a stub: lessons, demo, test."""
     for name in ("README.md", "README.ko.md", "demo.py", f"test_{step.slug}.py"):
